@@ -359,8 +359,9 @@ def closed_pose(kinematics: Kinematics, q: Array, rest: Rest, time: float, wante
         gap = wanted - column(value)
         turns = kinematics.angular
         gap[turns] = nearest_turn(gap[turns])
-        asked = np.concatenate([-column(dae.Phi(q, p, time)), gap])
-        J = np.vstack([np.array(dae.Phi_q(q, p, time)).reshape(-1, dae.n), np.array(Y).reshape(-1, dae.n)])
+        here = dae.followed(q, p, time)
+        asked = np.concatenate([-column(dae.Phi(q, here, time)), gap])
+        J = np.vstack([np.array(dae.Phi_q(q, here, time)).reshape(-1, dae.n), np.array(Y).reshape(-1, dae.n)])
         dq = np.linalg.lstsq(J, asked, rcond=RANK)[0]
         size = float(np.max(np.abs(dq), initial=0.0))
         if not np.isfinite(size) or size <= SETTLED:
@@ -505,7 +506,8 @@ def moving_of(kinematics: Kinematics, motion: Motion, number: int, q: Array, res
     Raises:
         UsageError: they contradict each other.
     """
-    dae, p, time = kinematics.dae, rest.p, float(motion.times[number])
+    dae, time = kinematics.dae, float(motion.times[number])
+    p = dae.followed(q, rest.p, time)
     speeds, gains = (np.array([item[number] for item in group.values()]) for group in (motion.speeds, motion.gains))
     given = rest.z, rest.u, p, time
     C = np.array(dae.C(q, p, time)).reshape(-1, dae.n)

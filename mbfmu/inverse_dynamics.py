@@ -111,7 +111,7 @@ def efforts_of(dae: Dae, motion: Motion, efforts: tuple[str, ...] = (), show: tu
         v, a = moving.v, moving.a
         lambda_, u = drives.balanced(moving.C, q, v, a, time)
         turned = counted_on(dae, rest, turned, q, time)
-        y = dae.output(q, v, drives.z, turned, a, lambda_, u, drives.p, time)
+        y = dae.output(q, v, drives.z, turned, a, lambda_, u, dae.followed(q, drives.p, time), time)
         rows.append([*u, *column(y)])
     signals = [*dae.inputs, *dae.outputs]
     names = tuple(item.name for item in signals)

@@ -124,7 +124,7 @@ def in_absolute(dae: Dae, values: dict[str, float]) -> tuple[Array, Array]:
         values: the outputs by name.
     """
     p = dae.p_default()
-    given = zip((*dae.parameters, *dae.bound), (*p, *column(dae.bound_values(p))), strict=True)
+    given = zip((*dae.parameters, *dae.bound), (*p, *column(dae.bound_values(dae.extended(p)))), strict=True)
     lengths = {item.name: value for item, value in given}
     planar = not any(name.endswith(".Q[1]") for name in dae.coordinates)
     dim, q, v = 2 if planar else 3, [], []

@@ -109,4 +109,4 @@ def _derived(
         choice = chosen(coordinates)
         made = partial(joint, choice=choice) if choice.mixed else COORDINATES[choice.kind]
         dae = made(model, **given)
-    return pressed(independent(dae, lambda: made(model, turning=True, **given)))
+    return pressed(independent(dae, lambda **more: made(model, **given, **more)))

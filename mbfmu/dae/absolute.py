@@ -26,6 +26,7 @@ def absolute(
     formulas: Mapping[str, str] | None = None,
     choices: Sequence[str] = (),
     weightless: bool = False,
+    spare: int = 0,
 ) -> Dae:
     """Derive the equations of a system in absolute coordinates.
 
@@ -35,12 +36,13 @@ def absolute(
         formulas: see `flatten`.
         choices: see `flatten`.
         weightless: see `Mechanism`.
+        spare: see `Bodies`.
 
     Raises:
         ModelError: the system is invalid; the message says what to mend.
     """
     mechanism = replace(flatten(system, formulas, choices), weightless=weightless)
-    bodies = Bodies(mechanism, central=True, coordinates=_coordinates, turning=turning)
+    bodies = Bodies(mechanism, central=True, coordinates=_coordinates, turning=turning, spare=spare)
     return equations(bodies, inertial_terms(bodies))
 
 

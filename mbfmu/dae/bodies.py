@@ -130,6 +130,7 @@ class Bodies:
         turning: whether holonomic rows are resolved in the joint's own frame_a and turn along with it. This costs
             operations, but rows that are redundant in one pose are then redundant in every pose.
         choice: which joints of a tree carry coordinates, and which bodies have their own.
+        spare: number of entries of p, before the memory of sampled blocks, that these equations do not read.
 
     Attributes:
         shapes: the shape coordinates of the flexible parts, by full name.
@@ -154,6 +155,7 @@ class Bodies:
         coordinates: Callable[["Bodies"], Coordinates],
         turning: bool = False,
         choice: CoordinateChoice = EVERY_JOINT,
+        spare: int = 0,
     ) -> None:
         self.mechanism = mechanism
         self.turning = turning
@@ -179,7 +181,8 @@ class Bodies:
             sampled = {}
         changed = [ca.SX.sym("changed")] if sampled else []
         self.network = Network(mechanism, self.symbols, self.t, self.formulas)
-        self.p = ca.vertcat(ca.SX(0, 1), *self.symbols.values(), *changed, *sampled.values(), *self.network.d.values())
+        before, after = (*self.symbols.values(), *changed, *sampled.values()), self.network.d.values()
+        self.p = ca.vertcat(ca.SX(0, 1), *before, ca.SX.sym("spare", spare), *after)
         self.shapes = {
             path: Shape(
                 path, *(ca.SX.sym(name, part.count(self.planar)) for name in (f"{path}.eta", f"der({path}.eta)"))

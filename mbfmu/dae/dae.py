@@ -459,6 +459,8 @@ class Dae(Layout):
         sampled: numbers of the sampled inputs; if any, p ends in the time they last changed, and their values then.
         formulas: names of the inputs that are formulas of the time in these equations, whatever u says of them.
         dropped: numbers of the holonomic rows of `assembly.closing` that were left out as redundant.
+        follow: Function (q, p, t) -> the reflections, shape (n_w,), by which rows that were left out follow a motion:
+            an entry of p, before the memory of sampled blocks (see `redundancy`); None: the same rows suffice anywhere.
         row_lengths: largest lengths of the rows of [Phi_q; G] near the start, shape (m + k,); empty without loops.
         power: (q, v, z, u, p, t) -> W: what inputs and losses add to the energy, and what a potential that depends on
             the time adds; without the constraints' part. None: the equations have no energy.
@@ -514,6 +516,7 @@ class Dae(Layout):
     sampled: tuple[int, ...] = ()
     formulas: tuple[str, ...] = ()
     dropped: tuple[int, ...] = ()
+    follow: Function | None = None
     row_lengths: tuple[float, ...] = ()
     power: Function | None = None
     first_states: Function | None = None
@@ -737,8 +740,13 @@ class Dae(Layout):
 
     @property
     def n_p(self) -> int:
-        """Number of entries of p: the parameters, the sampled inputs with their time, the memory and the modes."""
+        """Number of entries of p: parameters, sampled inputs with their time, reflections, memory and modes."""
         return len(self.parameters) + self.n_held + self.n_memory
+
+    @property
+    def n_w(self) -> int:
+        """Number of entries of p by which redundant rows follow the motion."""
+        return int(self.follow.numel_out(0)) if self.follow else 0
 
     @property
     def n_held(self) -> int:
@@ -756,7 +764,7 @@ class Dae(Layout):
         if not self.n_d:
             return frozenset()
         *moving, p, t = (self.output.jac_sparsity(0, place) for place in range(self.output.n_in()))
-        remembered = range(self.n_p - self.n_memory, self.n_p - self.n_modes)
+        remembered = range(self.n_p - self.n_d - self.n_modes, self.n_p - self.n_modes)
         found, others = set(), {row for slopes in (*moving, t) for row in slopes.row()}
         for row, column in zip(*p.get_triplet(), strict=True):
             if column in remembered:
@@ -772,8 +780,8 @@ class Dae(Layout):
 
     @property
     def n_memory(self) -> int:
-        """Number of entries of the memory and the modes, which end p."""
-        return self.n_d + self.n_modes
+        """Number of entries of the reflections, the memory and the modes, which end p."""
+        return self.n_w + self.n_d + self.n_modes
 
     @property
     def n_c(self) -> int:
@@ -781,7 +789,7 @@ class Dae(Layout):
         return len(self.sampling.clocks) if self.sampling else 0
 
     def extended(self, p: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return p with zeros for the sampled inputs and the modes, and the memory at the start, shape (n_p,).
+        """Return p with zeros for sampled inputs, reflections and modes, and the memory at the start, shape (n_p,).
 
         Args:
             p: the parameters, shape (number of parameters,).
@@ -789,9 +797,23 @@ class Dae(Layout):
         p = np.asarray(p, dtype=float)
         whole = np.concatenate([p, np.zeros(self.n_held + self.n_memory)])
         if self.sampling:
-            place = len(p) + self.n_held
+            place = len(p) + self.n_held + self.n_w
             whole[place : place + self.n_d] = np.array(self.sampling.first(whole)).ravel()
         return whole
+
+    def followed(self, q: Any, p: Any, t: Any) -> Any:
+        """Return p with the reflections that suit a pose: those of a start, and of the end of a step.
+
+        Args:
+            q: coordinates, shape (n,).
+            p: shape (n_p,).
+            t: time, s.
+        """
+        if not self.follow:
+            return p
+        first = len(self.parameters) + self.n_held
+        before, _, after = ca.vertsplit(p, [0, first, first + self.n_w, self.n_p])
+        return ca.vertcat(before, self.follow(q, p, t), after)
 
 
 def _numbered(pattern: Any) -> list[int]:

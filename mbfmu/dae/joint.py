@@ -40,6 +40,7 @@ def joint(
     formulas: Mapping[str, str] | None = None,
     choices: Sequence[str] = (),
     weightless: bool = False,
+    spare: int = 0,
     choice: CoordinateChoice = EVERY_JOINT,
 ) -> Dae:
     """Derive the equations of a system in joint coordinates.
@@ -50,13 +51,14 @@ def joint(
         formulas: see `flatten`.
         choices: see `flatten`.
         weightless: see `Mechanism`.
+        spare: see `Bodies`.
         choice: see `Bodies`.
 
     Raises:
         ModelError: the system is invalid; the message says what to mend.
         UsageError: the choice names what has no coordinates.
     """
-    return JointTree(replace(flatten(system, formulas, choices), weightless=weightless), turning, choice).dae()
+    return JointTree(replace(flatten(system, formulas, choices), weightless=weightless), turning, choice, spare).dae()
 
 
 class JointTree:
@@ -66,11 +68,16 @@ class JointTree:
         mechanism: the mechanism.
         turning: see `Bodies`.
         choice: see `Bodies`.
+        spare: see `Bodies`.
     """
 
-    def __init__(self, mechanism: Mechanism, turning: bool = False, choice: CoordinateChoice = EVERY_JOINT) -> None:
+    def __init__(
+        self, mechanism: Mechanism, turning: bool = False, choice: CoordinateChoice = EVERY_JOINT, spare: int = 0
+    ) -> None:
         self.tree: Links
-        self.bodies = Bodies(mechanism, central=False, coordinates=self._coordinates, turning=turning, choice=choice)
+        self.bodies = Bodies(
+            mechanism, central=False, coordinates=self._coordinates, turning=turning, choice=choice, spare=spare
+        )
 
     def _coordinates(self, bodies: Bodies) -> Coordinates:
         tree = self.tree = Links(bodies)

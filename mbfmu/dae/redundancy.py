@@ -2,10 +2,15 @@
 
 A mechanism such as a four-bar of spatial revolutes has more closing constraints than it needs. The rows left out hold
 wherever the others do; the motion does not determine their forces, which are taken as zero.
+
+Where the combinations of rows that vanish are the same at every pose, as in a planar loop of spatial joints, the same
+rows are left out everywhere. Where they change, as in Bennett's linkage, what is left out is a combination of rows, and
+follows the motion (see `combined_rows`).
 """
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +18,14 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.dae.combined_rows import CombinedRows, reflections_of
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.merged import merged
 from mbfmu.dae.start import RANK, SHARE, TOLERANCE, assembled, scaled_rows
 from mbfmu.errors import ModelError
 
 Array = npt.NDArray[np.float64]
+SX = Any
 
 NEAR = 6
 """Number of poses near the first at which the rank is computed: a rank lost at a single pose is a singular position,
@@ -36,19 +43,24 @@ WANDER = 0.3
 """Random part of the direction from each pose to the next."""
 DIGITS = 6
 """Decimals of a singular value that decide between rows: those beyond differ between processors."""
+CHANGED = 1e-6
+"""Change of an entry of a projection from which the space is not the same everywhere."""
+INVOLVED = 1e-9
+"""Entry of a vanishing combination, or of the projection onto all, from which it counts."""
 STEP_UP = 0.35
 """Fraction of an octave from which a length counts as the next power of two: lengths such as 1 or sqrt(2) are far."""
 
 
-def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
+def independent(dae: Dae, again: Callable[..., Dae]) -> Dae:
     """Return the equations without redundant holonomic rows, and with the lengths of the rows that remain.
 
     The start and the residual outputs keep all rows.
 
     Args:
         dae: the equations.
-        turning: function that returns the equations with rows resolved in the frames of the joints. Rows are chosen
-            among these, as a row in the world frame that is redundant in one pose may be needed in another. The
+        again: function (turning, spare) that derives the equations again: with rows resolved in the frames of the
+            joints if `turning`, and with a number of entries of p for reflections (see `Bodies`). Rows are chosen among
+            turning ones, as a row in the world frame that is redundant in one pose may be needed in another. The
             assembly keeps the rows of `dae`: they are less curved, so that its corrections converge from farther away.
     """
     if not dae.assembly.loops:
@@ -57,7 +69,7 @@ def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
     rank = max((_rank(_rows(dae, q)) for q in poses), default=dae.m + dae.k)
     if rank == dae.m + dae.k:
         return _measured(dae, poses)
-    dae = replace(turning(), assembly=dae.assembly)
+    dae = replace(again(turning=True), assembly=dae.assembly)
     walked = [(q, _rows(dae, q)) for q in _poses(dae, FAR)]
     generic = [(q, C) for q, C in walked if _rank(C) == rank]
     scaled = [scaled_rows(C) for _, C in generic]
@@ -65,17 +77,26 @@ def independent(dae: Dae, turning: Callable[[], Dae]) -> Dae:
     for (q, _), C in zip(generic, scaled, strict=True):
         _refuse_contradictions(dae, q, C, ambiguous)
     dropped = _dropped([C for _, C in generic], dae.k + dae.assembly.norms, rank)
-    return _measured(_without(dae, dropped, ambiguous), [q for q, _ in generic])
+    sets = _changing(dae, [C for _, C in generic], rank, dropped)
+    if spare := sum(item.size for item in sets):
+        dae = replace(again(turning=True, spare=spare), assembly=again(spare=spare).assembly)
+    return _measured(_without(dae, dropped, ambiguous, sets), [q for q, _ in generic], sets)
 
 
-def _measured(dae: Dae, poses: list[Array]) -> Dae:
+def _measured(dae: Dae, poses: list[Array], sets: Sequence[CombinedRows] = ()) -> Dae:
     """Return the equations with the lengths that their rows get at some poses, to the next power of two.
 
     They only weigh a threshold, and round-off, which differs between processors, shall not reach the generated code.
+    Combinations of rows have one length in each set, as they may be any.
     """
     p = dae.extended(dae.p_default())
-    lengths = [np.linalg.norm(np.array(dae.C(q, p, 0.0)), axis=1) for q in poses]
-    return replace(dae, row_lengths=tuple(map(_power_of_two, np.max(lengths, axis=0))) if lengths else ())
+    rows = [np.array(dae.C(q, dae.followed(q, p, 0.0), 0.0)) for q in poses]
+    lengths = np.max([np.linalg.norm(C, axis=1) for C in rows], axis=0) if rows else np.zeros(0)
+    left = [row for row in range(dae.m + len(dae.dropped)) if row not in dae.dropped]
+    for item in sets if rows else ():
+        places = [left.index(row) for row in item.kept]
+        lengths[places] = np.max(lengths[places])
+    return replace(dae, row_lengths=tuple(map(_power_of_two, lengths)))
 
 
 def _power_of_two(length: float) -> float:
@@ -175,6 +196,55 @@ def _dropped(jacobians: list[Array], held: int, rank: int) -> tuple[int, ...]:
         best = better
 
 
+def _changing(dae: Dae, jacobians: list[Array], rank: int, dropped: tuple[int, ...]) -> tuple[CombinedRows, ...]:
+    """Return the sets of rows in which other rows can be left out at other poses.
+
+    Two rows are in one set if a vanishing combination has both, directly or by others in between. Combined are those of
+    one joint of each loop and of couplings, without which no combination vanishes, and of joints with dropped rows. If
+    their parts of the vanishing combinations span the same space at every pose, the dropped rows can be left out
+    everywhere.
+
+    Args:
+        dae: the equations with all rows.
+        jacobians: rows as `_rows` returns them, at some poses.
+        rank: number of independent ones.
+        dropped: indices of the holonomic rows that are dropped at the start.
+    """
+    others = dae.m - dae.assembly.norms
+    index = [*range(dae.m, dae.m + dae.k), *range(others, dae.m), *range(others)]  # of the rows of `_rows` in C
+    order = np.argsort(index)
+    vanishing = [np.linalg.svd(C)[0][order, rank:] for C in jacobians]
+    linked = np.max([np.abs(N @ N.T) for N in vanishing], axis=0) > INVOLVED
+    owners = [*dae.assembly.constraint_names, *[""] * dae.k]
+    around = Counter(joint for loop in dae.assembly.loops for joint in loop.joints)
+    share = Counter(owners[row] for row in dropped)
+    cuts = {max((j for j in loop.joints if around[j] == 1), key=lambda j: share[j]) for loop in dae.assembly.loops}
+    whole = around.keys() - cuts - share.keys()  # joints whose rows stay as they are
+    sets, left = [], set(dropped)
+    while left:
+        members: set[int] = set()
+        ahead = [min(left)]
+        while ahead:
+            row = ahead.pop()
+            members.add(row)
+            ahead += [int(other) for other in np.flatnonzero(linked[row]) if other not in members]
+        first = sorted(members & left)
+        left -= members
+        combined = [*first, *sorted(row for row in members - set(first) if owners[row] not in whole and row < others)]
+        spans = np.array([_projection(N[combined]) for N in vanishing])
+        if np.abs(spans - spans[0]).max() > CHANGED:
+            sets.append(CombinedRows(tuple(combined), len(first), tuple(sorted(members - set(combined)))))
+    return tuple(sets)
+
+
+def _projection(N: Array) -> Array:
+    """Return the projection onto the space that columns span."""
+    left, values, _ = np.linalg.svd(N, full_matrices=False)
+    basis = left[:, values > INVOLVED]
+    projection: Array = basis @ basis.T
+    return projection
+
+
 def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
     """Return the joints with undetermined forces: those in a vanishing combination of rows, and in their loops."""
     names: dict[str, None] = {}
@@ -191,20 +261,31 @@ def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> Dae:
-    """Return the equations without some holonomic rows."""
+def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...], sets: Sequence[CombinedRows]) -> Dae:
+    """Return the equations without some holonomic rows, and with combinations of the others in the sets."""
     rows = [row for row in range(dae.m) if row not in dropped]
-    q, v, z, u, p, t = dae.symbols()
-    a, turned, lambda_ = (
-        ca.SX.sym(*item) for item in (("a", dae.n), ("turned", dae.n_angles), ("lambda_", len(rows) + dae.k))
+    first, size = len(dae.parameters) + dae.n_held, sum(item.size for item in sets)
+    q, v, z, u, _, t = dae.symbols()
+    p, a, turned, lambda_ = (
+        ca.SX.sym(*item)
+        for item in (("p", dae.n_p + size), ("a", dae.n), ("turned", dae.n_angles), ("lambda_", len(rows) + dae.k))
     )
+    w = reflections_of(sets, p[first : first + size])
 
     def function(name: str, arguments: list[Any], result: Any) -> Any:
         return merged(name, arguments, [result])
 
+    def kept(X: SX) -> SX:
+        whole = ca.SX(X)
+        for item, own in zip(sets, w, strict=True):
+            whole[list(item.kept), :] = item.combined(own, X[list(item.rows), :])
+        return whole[rows, :]
+
     every = ca.SX.zeros(dae.m + dae.k)
     for number, row in enumerate([*rows, *range(dae.m, dae.m + dae.k)]):
         every[row] = lambda_[number]
+    for item, own in zip(sets, w, strict=True):
+        every[list(item.rows)] = item.spread(own, every[list(item.kept)])
     switches = dae.switches
     if switches:
         pressing = switches.normal(q, v, z, a, every, u, p, t)
@@ -213,18 +294,26 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...]) -> 
     if pressing:
         law = pressing.law(q, v, z, u, p, t, every)
         pressing = replace(pressing, law=function("pressing", [q, v, z, u, p, t, lambda_], law))
+    Phi_q = dae.Phi_q(q, p, t)
+    follow = None
+    if sets:
+        pairs = zip(sets, w, strict=True)
+        C = ca.vertcat(Phi_q, dae.G(q, p, t))
+        followed = ca.vertcat(*(item.followed(own, C) for item, own in pairs))
+        follow = function("follow", [q, p, t], ca.densify(followed))
     return replace(
         dae,
         m=len(rows),
-        Phi=function("Phi", [q, p, t], dae.Phi(q, p, t)[rows]),
-        Phi_q=function("Phi_q", [q, p, t], dae.Phi_q(q, p, t)[rows, :]),
-        Phi_t=function("Phi_t", [q, p, t], dae.Phi_t(q, p, t)[rows]),
-        gamma=function("gamma", [q, v, p, t], dae.gamma(q, v, p, t)[rows]),
+        Phi=function("Phi", [q, p, t], kept(dae.Phi(q, p, t))),
+        Phi_q=function("Phi_q", [q, p, t], kept(Phi_q)),
+        Phi_t=function("Phi_t", [q, p, t], kept(dae.Phi_t(q, p, t))),
+        gamma=function("gamma", [q, v, p, t], kept(dae.gamma(q, v, p, t))),
         output=ca.Function(
             "output", [q, v, z, turned, a, lambda_, u, p, t], [dae.output(q, v, z, turned, a, every, u, p, t)]
         ),
         outputs=tuple(replace(item, unique=item.reaction_of not in ambiguous) for item in dae.outputs),
         dropped=dropped,
+        follow=follow,
         switches=switches,
         pressing=pressing,
     )

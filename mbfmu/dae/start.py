@@ -88,7 +88,7 @@ def start_formula(dae: Dae) -> Formula:
     z = dae.first_states(q, v, own, p, t) if dae.first_states else own
     residual = _residual(dae)(positions[1], rates[1], s, p, t)
     if dae.dropped:
-        residual = ca.fmax(residual, _excess(dae, q, p, t))
+        residual = ca.fmax(residual, _excess(dae, q, dae.followed(q, p, t), t))
     return Formula(
         every,
         given,
@@ -244,7 +244,7 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
     if open_by <= TOLERANCE and missed_by <= DIGITS:
         if singular := singularity(dae, q, p, t):
             return StartError(singular)
-        if dae.dropped and float(_excess(dae, *map(ca.DM, (q, p, t)))) > 0:
+        if dae.dropped and float(_excess(dae, *map(ca.DM, (q, dae.followed(q, p, t), t)))) > 0:
             return StartError(
                 f"{dae.name}: constraints that are redundant with the model's own parameters, and were left out, are "
                 "not with these: give the model itself these parameters"
@@ -317,7 +317,7 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
         p: parameters, shape (n_p,).
         t: time, s.
     """
-    C = np.array(dae.C(q, p, t))
+    C = np.array(dae.C(q, dae.followed(q, p, t), t))
     missing = dependent(C)
     if not missing:
         return ""

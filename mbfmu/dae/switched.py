@@ -268,6 +268,7 @@ class _Switched:
             G=function("G", [q, p, t], G),
             g=function("g", [q, p, t], g),
             gamma_G=function("gamma_G", moving, gamma_G),
+            follow=plain.follow and function("follow", [q, p, t], plain.follow(q_0, p_0, t)),
             row_lengths=self.row_lengths(),
             impulses=None,
             mass_inverse=None,

@@ -47,7 +47,7 @@ def refuse_loose(problem: Problem, found: Found) -> None:
 
 
 def _value(problem: Problem, at: State, name: str) -> float:
-    dae, p = problem.dae, whole(problem.dae, at.u, at.p)
+    dae, p = problem.dae, whole(problem.dae, at.u, at.p, at.q)
     if name in dae.coordinates:
         return float(at.q[dae.coordinates.index(name)]) + 0.0
     return outputs_at(dae, at, p)[name]
@@ -59,7 +59,7 @@ def _moved_outputs(problem: Problem, found: Found) -> list[str]:
     names = [name for name in problem.positions if name not in problem.hold]
     if not (dae.n and names):
         return []
-    slopes = position_slopes(dae, at, whole(dae, at.u, at.p), names)
+    slopes = position_slopes(dae, at, whole(dae, at.u, at.p, at.q), names)
     moved = np.max(np.abs(slopes @ found.loose[:, : dae.n].T), axis=1, initial=0.0)
     order = np.argsort(-moved, kind="stable")
     return [names[k] for k in order if moved[k] > SHARE * np.max(moved, initial=0.0) > 0]

@@ -53,20 +53,24 @@ class Start:
         return cls(q, np.zeros(dae.n), s, u, p)
 
 
-def whole(dae: Dae, u: Any, p: Any) -> Any:
+def whole(dae: Dae, u: Any, p: Any, q: Array | None = None) -> Any:
     """Return p of the equations, with the sampled inputs as they are at t = 0; arrays or expressions.
 
     Args:
         dae: the equations.
         u: inputs.
         p: parameters and what sampled blocks remember.
+        q: coordinates that redundant rows are to suit, shape (n,); None: those rows act that do at the start.
     """
-    if not dae.sampled:
+    if not dae.n_held + dae.n_w:
         return p
-    held, place = [0, *(u[k] for k in dae.sampled)], len(dae.parameters)
+    held, place = [0, *(u[k] for k in dae.sampled)] if dae.sampled else [], len(dae.parameters)
+    inserted = [*held, *[0.0] * dae.n_w]
     if isinstance(p, np.ndarray):
-        return np.array([*p[:place], *held, *p[place:]])
-    return ca.vertcat(*p.elements()[:place], *held, *p.elements()[place:])
+        every = np.array([*p[:place], *inserted, *p[place:]])
+        return every if q is None else column(dae.followed(q, every, 0.0))
+    every = ca.vertcat(*p.elements()[:place], *inserted, *p.elements()[place:])
+    return every if q is None else dae.followed(q, every, 0.0)
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class Problem:
                 self.hold[place] = self.at_start(place)
         self.first: Array = np.zeros(0)
         x, state = self._unknowns(inputs)
-        rows = self._rows(state, whole(dae, state.u, state.p))
+        rows = self._rows(state, whole(dae, state.u, state.p, start.q))
         self.equations, self.kinds = tuple(name for name, _, _ in rows), tuple(kind for _, kind, _ in rows)
         f = ca.densify(ca.vertcat(ca.SX(0, 1), *(value for _, _, value in rows)))
         self.function = ca.Function("equilibrium", [x], [f, ca.densify(ca.jacobian(f, x))])

@@ -170,7 +170,7 @@ def told(
         notices: what a user should know about the search.
     """
     dae, at = problem.dae, problem.at(found.x)
-    p = whole(dae, at.u, at.p)
+    p = whole(dae, at.u, at.p, at.q)
     y = outputs_at(dae, at, p) | {name: problem.hold.get(name, 0.0) for name in problem.rates if problem.moving}
     units = {item.name: item.unit for item in (*dae.outputs, *dae.inputs)}
     first = {name: problem.at_start(name) for name in (*problem.hold, *problem.positions)}
@@ -266,7 +266,7 @@ def _joint_starts(system: System, problem: Problem, at: State, y: Mapping[str, f
     others = [name for name in problem.positions if name in settable and name not in found]
     if not dae.assembly.loops:
         return found | {name: y[name] for name in others}
-    p = whole(dae, at.u, at.p)
+    p = whole(dae, at.u, at.p, at.q)
     units = {item.name: item.unit for item in dae.outputs}
     positional = [name for name in found if not units[name].endswith("/s")]
     slopes = position_slopes(dae, at, p, [*positional, *others])

@@ -216,7 +216,7 @@ def _signature(problem: Problem, found: Found) -> Array:
     numbers = list((found.x / problem.sizes)[dae.n * (2 if problem.moving else 1) :])
     if not dae.n:
         return np.array(numbers)
-    y, units = outputs_at(dae, at, whole(dae, at.u, at.p)), {item.name: item.unit for item in dae.outputs}
+    y, units = outputs_at(dae, at, whole(dae, at.u, at.p, at.q)), {item.name: item.unit for item in dae.outputs}
     groups: dict[str, list[str]] = {}
     for name in problem.positions:
         groups.setdefault(name.partition("[")[0], []).append(name)
@@ -249,7 +249,7 @@ def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
     if _others_move(problem, at) or not lasts(problem, found):
         return np.zeros(0, dtype=np.complex128)
     try:
-        linear = linearized(dae, Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0), ())
+        linear = linearized(dae, Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p, at.q), 0.0), ())
     except UsageError:  # several periods
         return np.zeros(0, dtype=np.complex128)
     return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)
@@ -269,7 +269,7 @@ def lasts(problem: Problem, found: Found) -> bool:
     dae, at = problem.dae, problem.at(found.x)
     if not problem.moving or _others_move(problem, at):
         return True
-    p = whole(dae, at.u, at.p)
+    p = whole(dae, at.u, at.p, at.q)
     here, *later = (
         np.concatenate(
             [

@@ -171,7 +171,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     until = None
     guards = moved = None
     if dae.n_held + dae.n_memory:
-        formulas = {name: _keeping(dae, name, item) for name, item in formulas.items()}
+        formulas = {name: _keeping(dae, scheme, name, item) for name, item in formulas.items()}
         outputs = with_kept(dae, outputs, (0,), 2, scheme)
         state_difference = with_kept(dae, state_difference, (0, 1), 2)
     if dae.sampling:
@@ -200,7 +200,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         moved=moved,
         n_scheme=n_scheme,
         fallen=n_x + dae.n_held + dae.n_memory - 2 - (guards.numel_out(0) if guards else 0),
-        closed=(n_x + dae.n_held + dae.n_d, len(dae.switching.switches.gaps)) if dae.switching else (0, 0),
+        closed=(n_x + dae.n_held + dae.n_w + dae.n_d, len(dae.switching.switches.gaps)) if dae.switching else (0, 0),
         slips=len(dae.switching.switches.frictions) if dae.switching else 0,
         short=scheme.short if dae.switching else 0.0,
         replaced=scheme.replaced,
@@ -269,9 +269,12 @@ def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> tuple[Any, Any]:
     return outputs, ca.Function("shown", [x, u, p, t, known], [found])
 
 
-def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctions:
-    """Return a formula's functions with held inputs and memory as part of the state instead of the parameters."""
-    kept = dae.n_memory + dae.n_c
+def _keeping(dae: Dae, scheme: Scheme, name: str, functions: FormulaFunctions) -> FormulaFunctions:
+    """Return a formula's functions with held inputs and memory as part of the state instead of the parameters.
+
+    Redundant rows follow the motion from step end to step end.
+    """
+    kept, n_scheme = dae.n_memory + dae.n_c, scheme.step.x.numel()
     tail = {"start": 0, "begin": kept, "step": dae.n_held + kept}[name]
 
     def keeping(function: Any, result: bool) -> Any:
@@ -283,7 +286,12 @@ def _keeping(dae: Dae, name: str, functions: FormulaFunctions) -> FormulaFunctio
             held = held_inputs(dae, before, u, t)
         if name == "start":
             memory, ticks = _begun(dae, p, t)
-        found = function.call([own, u, du, ca.vertcat(p, held, memory), t, h, z])
+        whole = ca.vertcat(p, held, memory)
+        found = function.call([own, u, du, whole, t, h, z])
+        if result and dae.follow:
+            end = t + h if name == "step" else t
+            q = found[0][: dae.n] if name == "start" else scheme.read(_cut(found[0], n_scheme)[0], whole, end)[0]
+            memory = dae.followed(q, whole, end)[len(dae.parameters) + dae.n_held :]
         if result and name == "start":
             place, residual = _cut(found[0], found[0].numel() - 1, 1)
             found[0] = ca.vertcat(place, memory, ticks, residual)
@@ -339,12 +347,12 @@ def _begun(dae: Dae, p: Any, t: Any) -> tuple[Any, Any]:
     modes = ca.DM.zeros(dae.n_modes)
     if dae.switching:
         modes[-2] = BEGINNING
-    modes = kind(modes)
+    modes, reflections = kind(modes), kind.zeros(dae.n_w)
     if not dae.sampling:
-        return ca.densify(modes), kind(0, 1)
+        return ca.densify(ca.vertcat(reflections, modes)), kind(0, 1)
     whole = ca.vertcat(p, kind.zeros(dae.n_held + dae.n_memory))
     period, offset, near = _timing(dae, whole, t)
-    return ca.vertcat(dae.sampling.first(whole), modes), ca.fmax(0, ca.ceil((t - offset - near) / period))
+    return ca.vertcat(reflections, dae.sampling.first(whole), modes), ca.fmax(0, ca.ceil((t - offset - near) / period))
 
 
 def _timing(dae: Dae, p: Any, t: Any) -> tuple[Any, Any, Any]:
@@ -371,8 +379,9 @@ def _sampler(dae: Dae, scheme: Scheme) -> Any:
     ticks, t = ca.SX.sym("ticks", dae.n_c), ca.SX.sym("t")
     left, near = _left(dae, p, ticks, t)
     due = left <= near
-    _, modes = ca.vertsplit(p, [0, dae.n_p - dae.n_modes, dae.n_p])
-    memory = ca.vertcat(dae.sampling.update(*scheme.read(x, p, t), u, p, t, due), modes)
+    first = dae.n_p - dae.n_memory
+    _, reflections, _, modes = ca.vertsplit(p, [0, first, first + dae.n_w, dae.n_p - dae.n_modes, dae.n_p])
+    memory = ca.vertcat(reflections, dae.sampling.update(*scheme.read(x, p, t), u, p, t, due), modes)
     return merged("sampler", [x, u, p, ticks, t], [ca.densify(memory), ticks + due])
 
 
@@ -423,7 +432,7 @@ def _of_whole(dae: Dae, scheme: Scheme, inner: FormulaFunctions, short: bool) ->
             found[0] = ca.vertcat(found[0], angles + change, memory, ticks, held)
         elif result:
             state, modes = _cut(found[0], 2 * dae.n + dae.n_z, dae.n_modes)
-            (kept,) = _cut(memory, dae.n_d)
+            (kept,) = _cut(memory, dae.n_w + dae.n_d)
             found[0] = ca.vertcat(state, angles, kept, modes, ticks)
         return ca.Function(function.name(), [x, u, du, p, t, h, z], [ca.densify(item) for item in found])
 

@@ -142,7 +142,7 @@ def point_of(
     q0, v0, z0 = (np.array(item).ravel() for item in start)
     p = own
     if len(own) != dae.n_p:
-        p = np.array([*parameters, time, *u0[list(dae.sampled)], *own[len(own) - dae.n_d :]])
+        p = np.array([*parameters, time, *u0[list(dae.sampled)], *own[len(own) - dae.n_w - dae.n_d :]])
     return Point(q0, v0, z0, u0, p, time)
 
 

@@ -125,7 +125,7 @@ class Machine:
         if found is None or not found.met or found.rank < len(found.x):
             found, _, notices = search(problem)
         at = problem.at(found.x)
-        point = Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p), 0.0)
+        point = Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p, at.q), 0.0)
         spin = spin_of(self._quaternions, point.q, point.v)
         if problem.moving:
             if not is_steady(dae, point, spin):

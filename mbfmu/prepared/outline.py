@@ -117,4 +117,4 @@ def _gaps(dae: Dae) -> tuple[int, ...]:
 def _rows(dae: Dae, scheme: Scheme) -> Any:
     x, p, t = ca.MX.sym("x", scheme.step.x.numel()), ca.MX.sym("p", dae.n_p), ca.MX.sym("t")
     q, _, _ = scheme.read(x, p, t)
-    return ca.Function("rows", [x, p, t], [dae.C(q, p, t)])
+    return ca.Function("rows", [x, p, t], [dae.C(q, dae.followed(q, p, t), t)])
