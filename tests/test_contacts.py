@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from harness import thorough
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import mbfmu
 from mbfmu.dae import derive
 from mbfmu.errors import ModelError, StepperError
 from mbfmu.kernel import vector
 from mbfmu.model import (
+    AxisMotion,
     Backlash,
     BearingFriction,
     Body,
@@ -24,6 +26,7 @@ from mbfmu.model import (
     Component,
     Contact,
     Coordinate,
+    FixedRotation,
     FixedTranslation,
     FreeMotion,
     GuideFriction,
@@ -731,3 +734,42 @@ def test_two_corners_hold_a_block_together_and_let_it_go_together(coordinates: s
     a = g * (math.sin(slope) - 0.4 * math.cos(slope))
     assert slides.last("free.s_x")[0] == pytest.approx(2 * a, rel=1e-11)
     assert slides.last("free.phi")[0] == pytest.approx(0.0, abs=1e-14)
+
+
+def block_on_a_shaken_plate(angle: float, n: tuple[float, float]) -> System:
+    """A block that rubs on a plate, which is turned by an angle and shaken along itself, under weight along n."""
+    return System(
+        "shaken",
+        planar=True,
+        components=(
+            World("world", g=g, n=n),
+            FixedRotation("tilt", angle=angle),
+            Prismatic("shake", n=(1, 0)),
+            Body("plate", m=5.0, I_33=1.0),
+            AxisMotion("drive", joint="shake", s="0.05*sin(12*time)"),
+            Prismatic("along", n=(1, 0), s=0.0, v=0.5),
+            Prismatic("up", n=(0, 1), s=0.0, v=0.0),
+            Body("block", m=2.0, I_33=0.1),
+            PointOnPlane("touch", e=0.0, mu=0.35),
+        ),
+        connections=(
+            connect("world.frame_b", "tilt.frame_a"), connect("tilt.frame_b", "shake.frame_a"),
+            connect("shake.frame_b", "plate.frame_a"), connect("tilt.frame_b", "along.frame_a"),
+            connect("along.frame_b", "up.frame_a"), connect("up.frame_b", "block.frame_a"),
+            connect("plate.frame_a", "touch.frame_a"), connect("block.frame_a", "touch.frame_b"),
+        ),
+    )  # fmt: skip
+
+
+def test_a_tilted_plate_is_a_level_one_under_tilted_weight() -> None:
+    """Entries of the constraints are zero on the tilted plate, and do not appear on the level one."""
+    slope, times = 0.2, (0.0, 0.01, 0.05, 0.3, 0.6)
+    down = (-math.sin(slope), -math.cos(slope))
+    tilted, level = (Course(block_on_a_shaken_plate(*pair), times) for pair in ((slope, (0.0, -1.0)), (0.0, down)))
+    for name in ("along.s", "along.v", "touch.f_n", "events.count", "events.time"):
+        assert tilted[name] == pytest.approx(level[name], abs=1e-10), name
+    assert tilted["events.count"][-1] > tilted["events.count"][0]
+    gain = 0.35 * g * math.cos(slope) - g * math.sin(slope)  # the plate is faster at first, and drags the block along
+    assert tilted["along.v"][1] == pytest.approx(0.5 + gain * 0.01, rel=1e-11)
+    together = brentq(lambda t: 0.5 + gain * t - 0.6 * math.cos(12 * t), 1e-3, 0.1, xtol=1e-15)
+    assert tilted["events.time"][2] == pytest.approx(together, rel=1e-10)

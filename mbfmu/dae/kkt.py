@@ -105,6 +105,8 @@ class Factor:
     """
 
     def __init__(self, A: SX, least: SX | None = None, weights: SX | None = None) -> None:
+        if not A.sparsity().is_symmetric():  # C may have entries that are zero, which M^-1 C^T leaves out
+            A = ca.project(A, A.sparsity() + A.sparsity().T)
         D, LT, p = ca.ldl(A)
         if least is not None:
             D = ca.if_else(least[p] < (D if weights is None else D * weights[p]), D, math.nan)
