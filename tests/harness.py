@@ -1,5 +1,7 @@
 """Running a system with a stepper, for tests: states, statuses, both kernels, and which cases stand for all."""
 
+import importlib
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
@@ -61,6 +63,21 @@ def _on_arm(coordinates: str, name: str, options: tuple[tuple[str, Any], ...]) -
 def on_arm(coordinates: str, scheme: tuple[str, Mapping[str, Any]]) -> Scheme:
     """Return a scheme for the two-link arm, made once: what it claims may depend on the coordinates."""
     return _on_arm(coordinates, scheme[0], tuple(scheme[1].items()))
+
+
+def extra(module: str, name: str) -> Any:
+    """Return a module that an extra brings; without it a test or a whole file is skipped by name, in CI it fails.
+
+    Args:
+        module: its dotted name.
+        name: the extra.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"{module} is not here: python -m pip install -e '.[{name}]'", allow_module_level=True)
 
 
 def thorough(cases: Iterable[tuple[Any, ...]], represents: Callable[..., bool]) -> list[Any]:

@@ -34,7 +34,17 @@ from mbfmu.stepper import FAMILIES, Choice, named
 H = 1 / 128
 """Communication step of which multiples are exact."""
 PUBLIC = [name for name in mbfmu.__all__ if name != "__version__"]
-FUNCTIONS = [name for name in PUBLIC if inspect.isfunction(getattr(mbfmu, name))]
+
+
+def is_function(name: str) -> bool:
+    """Tell functions from classes; a class of an extra that is not here is none."""
+    try:
+        return inspect.isfunction(getattr(mbfmu, name))
+    except UsageError:
+        return False
+
+
+FUNCTIONS = [name for name in PUBLIC if is_function(name)]
 MODELS = (
     "simulate",
     "export",
@@ -274,17 +284,15 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "argument", "value"), CASES)
-def test_an_argument_of_a_wrong_type_is_a_usage_error_that_names_it(name: str, argument: str, value: Any) -> None:
+@pytest.mark.parametrize("name", sorted({name for name, _, _ in CASES}))
+def test_an_argument_of_a_wrong_type_is_a_usage_error_that_names_it(name: str) -> None:
     function: Callable[..., Any] = getattr(mbfmu, name)
-    needed = [
-        item.name
-        for item in inspect.signature(function).parameters.values()
-        if item.default is item.empty and item.name != argument
-    ]
-    right = {key: RIGHT.get(key, "pendulum") for key in needed}
-    with pytest.raises(UsageError, match=rf"{name}: .*{argument}.* must be .*, not "):
-        function(**{**right, argument: value})
+    parameters = inspect.signature(function).parameters.values()
+    for argument, value in ((argument, value) for of, argument, value in CASES if of == name):
+        needed = [item.name for item in parameters if item.default is item.empty and item.name != argument]
+        right = {key: RIGHT.get(key, "pendulum") for key in needed}
+        with pytest.raises(UsageError, match=rf"{name}: .*{argument}.* must be .*, not "):
+            function(**{**right, argument: value})
 
 
 def test_a_wrong_type_inside_a_list_or_dictionary_is_named_by_its_place() -> None:

@@ -11,14 +11,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
+from harness import extra
 from PIL import Image
-from playwright.sync_api import Browser, ConsoleMessage, Frame, Page, sync_playwright
 from test_drives import BARREL, ROD_OF_DRIVE, crane_with
 
 import mbfmu
 from mbfmu.model import LinearDrive, System
 from mbfmu.result import Result
 from mbfmu.viewer import Trajectory, motion_of_model, motion_of_result, page_of
+
+api = extra("playwright.sync_api", "test")
+Browser, ConsoleMessage, Frame, Page = api.Browser, api.ConsoleMessage, api.Frame, api.Page
 
 CHROMIUM = next(
     (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), ""
@@ -34,7 +37,7 @@ def browser(pytestconfig: pytest.Config) -> Iterator[Browser]:
     if not CHROMIUM:
         assert not pytestconfig.getoption("--all"), "install Chromium: apt-get install chromium"
         pytest.skip("needs Chromium")
-    with sync_playwright() as driver:
+    with api.sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
         yield found
         found.close()

@@ -7,12 +7,11 @@ from tempfile import mkdtemp
 from typing import Any
 from xml.etree import ElementTree
 
-import jsonschema
 import numpy as np
 import pytest
 from fmpy import fmi2, fmi3, simulate_fmu
 from fmpy.validation import validate_fmu
-from harness import thorough
+from harness import extra, thorough
 from masters import Instance, Unpacked, refused
 
 import mbfmu
@@ -188,7 +187,7 @@ def test_a_warm_start_knows_the_items() -> None:
 def test_a_mechanism_in_toml_has_modes_among_its_parameters() -> None:
     text = to_toml(winch())
     assert 'items = ["neutral", "first", "second", "third"]' in text
-    jsonschema.validate(tomllib.loads(text), schema())
+    extra("jsonschema", "test").validate(tomllib.loads(text), schema())
     assert [item.items for item in derive(from_toml(text)).inputs] == [(), GEARS]
 
 

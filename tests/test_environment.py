@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from gymnasium.utils.env_checker import check_env
+from harness import extra
 
 import mbfmu
 from mbfmu.errors import UnknownNameError, UsageError
+
+check_env = extra("gymnasium.utils.env_checker", "learning").check_env
 
 Array = npt.NDArray[np.float64]
 DT = 0.02

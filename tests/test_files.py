@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 import pytest
+from harness import extra
 from scipy.io import loadmat, savemat
 
 import mbfmu
@@ -292,8 +291,9 @@ def test_two_columns_of_one_name_are_refused(ending: str, tmp_path: Path) -> Non
         case ".csv":
             path.write_text("time,a,time\n0,1,0\n", encoding="utf-8")
         case ".parquet":
+            pyarrow, parquet = extra("pyarrow", "sweep"), extra("pyarrow.parquet", "sweep")
             column = pyarrow.array([0.0, 1.0])
-            pyarrow.parquet.write_table(pyarrow.table([column] * 3, names=["time", "a", "time"]), path)
+            parquet.write_table(pyarrow.table([column] * 3, names=["time", "a", "time"]), path)
         case ".mat":
             savemat(path, {"names": np.array(["time", "a", "time"], dtype=object), "values": np.ones((2, 3))})
         case ".npz":

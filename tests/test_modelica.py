@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rumoca
+from harness import extra
 
 import mbfmu
 from examples.ssp import wagon
@@ -19,6 +19,8 @@ from mbfmu.fmu.modelica.language import identifier
 from mbfmu.fmu.modelica.package import package
 from mbfmu.fmu.reading import OuterFmu, Port, parse_fmu
 from mbfmu.model import RotationalDamper, RotationalSpring, System
+
+rumoca = extra("rumoca", "modelica")
 
 LIBRARY = """
 package Modelica "The connectors of the Modelica Standard Library, by structure"

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import rumoca
-from harness import thorough
+from harness import extra, thorough
 from scipy.integrate import solve_ivp
 from struck import ball
 from test_modelica import COUPLED, LIBRARY, TWIN, made, motion, simulated  # noqa: F401 - a fixture
@@ -29,6 +28,8 @@ from mbfmu.fmu.modelica import write_modelica
 from mbfmu.fmu.modelica.axes import flanges
 from mbfmu.fmu.modelica.package import content
 from mbfmu.fmu.reading import OuterFmu, Port, Terminal, parse_fmu
+
+rumoca = extra("rumoca", "modelica")
 
 TOOL = Path(__file__).with_name("modelica_tool.c")
 UTILITIES = """

@@ -3,10 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
+from harness import extra
 from test_docs import missing
+
+nbformat = extra("nbformat", "test")
+NotebookClient = extra("nbclient", "test").NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "examples" / "notebooks").glob("*.ipynb"))
 
@@ -24,8 +26,8 @@ def pictures(cell: Any) -> int:
 @pytest.mark.further
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_gives_what_it_shows(path: Path, tmp_path: Path) -> None:
-    shown = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    found = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    shown = nbformat.read(path, as_version=4)
+    found = nbformat.read(path, as_version=4)
     NotebookClient(found, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     assert any(printed(cell) for cell in shown.cells)
     for old, new in zip(shown.cells, found.cells, strict=True):

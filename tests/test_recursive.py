@@ -9,10 +9,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
-import pinocchio as pin
 import pytest
 from flexible_mechanisms import branched
-from harness import thorough
+from harness import extra, thorough
 from random_mechanisms import IN_SPACE, Builder, random_loop, random_tree, vec
 from states import Random, admissible, assert_same_motion, column, matrix
 from two_frames import product as quaternion_product
@@ -50,6 +49,8 @@ from mbfmu.model import (
 from mbfmu.model.library import known_models
 from mbfmu.model.mechanism import flatten
 from mbfmu.stepper import make_scheme
+
+pin = extra("pinocchio", "test")
 
 Array = npt.NDArray[np.float64]
 

@@ -7,11 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import meshio
 import numpy as np
 import numpy.typing as npt
 import pytest
 from conftest import REFERENCES
+from harness import extra
 from scipy.io import mmwrite
 from scipy.linalg import eigh
 from scipy.sparse import csr_matrix
@@ -25,6 +25,8 @@ from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.model import ModalBody, read_modal, write_modal
 from mbfmu.model.library import known_models
 from mbfmu.reduction import FiniteElementModel, Material, assemble, read_matrices, read_mesh, reduce
+
+meshio = extra("meshio", "flexible")
 
 Array = npt.NDArray[np.float64]
 __all__ = ["call", "done"]

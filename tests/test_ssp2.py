@@ -7,8 +7,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import fmpy
-import pyssp_standard
 import pytest
+from harness import extra
 from lxml import etree
 
 import mbfmu
@@ -17,6 +17,8 @@ from mbfmu.errors import FmuError, MbfmuError, ModelFileError, UnknownNameError,
 from mbfmu.fmu.parameter_set import Value, parameter_set
 from mbfmu.fmu.reading import TYPES3, Port
 from mbfmu.fmu.ssp import assigned, read_coupling, write_ssp
+
+pyssp_standard = extra("pyssp_standard", "test")
 
 SCHEMAS = {
     "1.0": Path(fmpy.__file__).with_name("ssp") / "schema",

@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import dask
-import distributed
 import numpy as np
 import pytest
-from harness import thorough
+from harness import extra, thorough
 
 import mbfmu
 from mbfmu import cli
@@ -30,6 +28,8 @@ from mbfmu.study.measures import measure
 from mbfmu.study.points import points
 from mbfmu.study.subjects import Study, model_subject
 from mbfmu.study.table import Table
+
+dask, distributed = extra("dask", "sweep"), extra("distributed", "sweep")
 
 MEASURES = {"top": "max(elbow.phi)", "end": "last(shoulder.phi)", "energy": "ptp(energy.total)"}
 STOP = 0.2

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
-import jsonschema
 import mechanisms
 import numpy as np
 import pytest
-from harness import examples
+from harness import examples, extra
 from hypothesis import given
 
 import mbfmu
@@ -143,7 +142,7 @@ def test_a_system_written_and_read_is_the_same_system_and_satisfies_the_schema(n
         return
     text = to_toml(model)
     assert from_toml(text) == model
-    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(text), SCHEMA)
 
 
 def test_writing_is_tried_on_systems_of_both_kinds() -> None:
@@ -186,7 +185,7 @@ def test_guesses_and_degrees_are_written_and_read() -> None:
     assert body == Body("b", r_0=(0, guess(0.5), None))
     assert hinge == Revolute("h", phi="guess(deg(30))", w="deg(90)")
     assert from_toml(to_toml(from_toml(text))) == from_toml(text)
-    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(text), SCHEMA)
 
 
 # -- sub-systems -----------------------------------------------------------------------------------------------------
@@ -656,8 +655,8 @@ def test_a_document_with_blocks_and_wires_is_the_system_it_says() -> None:
         parameters=(Parameter("n", 2.0),),
     )
     assert from_toml(to_toml(axis)) == axis
-    jsonschema.validate(tomllib.loads(PLANT), SCHEMA)
-    jsonschema.validate(tomllib.loads(to_toml(axis)), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(PLANT), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(to_toml(axis)), SCHEMA)
 
 
 def test_a_block_in_a_file_of_its_own_runs_and_is_a_component_of_others(tmp_path: Path) -> None:
@@ -678,7 +677,7 @@ def test_a_block_in_a_file_of_its_own_runs_and_is_a_component_of_others(tmp_path
     )
     assert from_toml(to_toml(two)) == two
     for model in (two, block):
-        jsonschema.validate(tomllib.loads(to_toml(model)), SCHEMA)
+        extra("jsonschema", "test").validate(tomllib.loads(to_toml(model)), SCHEMA)
     run = mbfmu.simulate(two, 1.0, step=0.01)
     # x_a = 1 - exp(-t)/2;  2 x_b' + x_b = x_a
     assert run["b.y"][-1] == pytest.approx(1 + 0.5 * np.exp(-1) - 1.5 * np.exp(-0.5), rel=1e-9)
@@ -692,7 +691,7 @@ def test_a_component_may_be_a_model_of_the_library_by_its_name() -> None:
     with pytest.raises(ModelError, match=r"'motor\.i' is in A and 'law\.measured' in 1; give the factor"):
         mbfmu.simulate(from_toml(text), 0.1)
     assert from_toml(text) == System("s", parts, wires=wires)
-    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(text), SCHEMA)
     assert "did you mean 'pid'" in str(refused(text.replace('"pid"', '"pdi"')))
     assert "given by its energies" in str(refused(text.replace('"pid"', '"rolling_disk"')))
 
@@ -727,10 +726,10 @@ w = {value = "where(enable, gear, back)", output = true}
     )
     assert from_toml(text) == clutch
     assert to_toml(clutch) == text
-    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(text), SCHEMA)
     twice = System("twice", (clutch, Subsystem("other", clutch, {"back": False})))
     assert from_toml(to_toml(twice)) == twice
-    jsonschema.validate(tomllib.loads(to_toml(twice)), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(to_toml(twice)), SCHEMA)
     error = refused(text.replace('{value = true, type = "Boolean"}', "true"))
     assert "line 5: back = True is not a value" in str(error)
 
@@ -740,7 +739,7 @@ def test_first_order_states_of_components_are_read_and_written() -> None:
     (damper,) = from_toml(text).components
     assert damper == RotationalMaxwellDamper("f", joint="h", c=1, tau="2*k")
     assert from_toml(to_toml(from_toml(text))) == from_toml(text)
-    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(text), SCHEMA)
     assert (
         "torque on the axis [N.m]"
         in SCHEMA["definitions"]["RotationalMaxwellDamper"]["properties"]["tau"]["description"]
@@ -826,8 +825,8 @@ def test_a_mistake_in_a_block_or_wire_is_one_line_with_the_file_the_line_and_the
 )
 def test_the_schema_refuses_of_blocks_and_wires_what_the_reader_refuses(old: str, new: str) -> None:
     refused(PLANT.replace(old, new))
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(tomllib.loads(PLANT.replace(old, new)), SCHEMA)
+    with pytest.raises(extra("jsonschema", "test").ValidationError):
+        extra("jsonschema", "test").validate(tomllib.loads(PLANT.replace(old, new)), SCHEMA)
 
 
 def test_the_blocks_of_the_documentation_run(tmp_path: Path) -> None:
@@ -880,7 +879,7 @@ def test_every_block_and_wire_written_and_read_is_the_same(block: Block, period:
         assert "there is no parameter 'k'" in str(error)  # noqa: PT017 - a factor without its parameter
     assert from_toml(to_toml(block)) == block
     assert from_toml(to_toml(sampled)) == sampled
-    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(text), SCHEMA)
 
 
 def test_definitions_of_a_block_that_double_each_other_are_read_at_once() -> None:
@@ -914,7 +913,7 @@ def test_the_schema_in_docs_is_that_of_the_classes() -> None:
 
 
 def test_the_schema_is_a_schema() -> None:
-    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    extra("jsonschema", "test").Draft7Validator.check_schema(SCHEMA)
 
 
 EXAMPLES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder("models").glob("*.toml"))}
@@ -922,7 +921,7 @@ EXAMPLES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folde
 
 @pytest.mark.parametrize("text", [PENDULUM, PLANT, *EXAMPLES.values()])
 def test_valid_documents_satisfy_the_schema(text: str) -> None:
-    jsonschema.validate(tomllib.loads(text), SCHEMA)
+    extra("jsonschema", "test").validate(tomllib.loads(text), SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -940,8 +939,8 @@ def test_valid_documents_satisfy_the_schema(text: str) -> None:
 )
 def test_the_schema_refuses_what_the_reader_refuses(old: str, new: str) -> None:
     refused(PENDULUM.replace(old, new))
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(tomllib.loads(PENDULUM.replace(old, new)), SCHEMA)
+    with pytest.raises(extra("jsonschema", "test").ValidationError):
+        extra("jsonschema", "test").validate(tomllib.loads(PENDULUM.replace(old, new)), SCHEMA)
 
 
 @pytest.mark.parametrize("name", component_types())

@@ -14,8 +14,7 @@ import hypothesis.strategies as st
 import numpy as np
 import numpy.typing as npt
 import pytest
-import trimesh
-from harness import examples, thorough
+from harness import examples, extra, thorough
 from hypothesis import given
 from scipy.spatial.transform import Rotation
 
@@ -816,7 +815,7 @@ def test_meshes_are_sought_in_given_packages_and_in_those_of_the_environment(
 ) -> None:
     folder = tmp_path / "elsewhere" / "shapes"
     folder.mkdir(parents=True)
-    trimesh.creation.box((1, 2, 3)).export(folder / "rod.stl")
+    extra("trimesh", "view").creation.box((1, 2, 3)).export(folder / "rod.stl")
     path = tmp_path / "arm" / "arm.urdf"
     path.parent.mkdir()
     path.write_text(ARM.replace('<box size="1 1 1"/>', '<mesh filename="package://shapes/rod.stl"/>'), encoding="utf-8")

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-import trimesh
-from harness import thorough
+from harness import extra, thorough
 from scipy.spatial.transform import Rotation
 from test_drives import BARREL, ROD_OF_DRIVE, crane_with, leg
 
@@ -586,7 +585,7 @@ def test_a_mesh_is_read_by_its_path_or_package_in_its_scale_and_unit(
     folder = tmp_path / "robots"
     (folder / "meshes").mkdir(parents=True)
     file = folder / "meshes" / f"rod.{ending}"
-    trimesh.creation.box((1, 2, 3)).export(file)
+    extra("trimesh", "view").creation.box((1, 2, 3)).export(file)
     if scale == 0.01:  # in centimetres
         unit = '<unit name="centimeter" meter="0.01"/><up_axis>'
         file.write_text(file.read_text(encoding="utf-8").replace("<up_axis>", unit), encoding="utf-8")
@@ -597,7 +596,7 @@ def test_a_mesh_is_read_by_its_path_or_package_in_its_scale_and_unit(
 
 
 def test_a_mesh_too_fine_for_a_browser_is_made_coarser(tmp_path: Path) -> None:
-    trimesh.creation.icosphere(subdivisions=6).export(tmp_path / "ball.stl")
+    extra("trimesh", "view").creation.icosphere(subdivisions=6).export(tmp_path / "ball.stl")
     look = looks_of(arm(tmp_path, '<mesh filename="ball.stl"/>'))[1]
     assert MOST / 4 < len(look.triangles) <= MOST
     assert volume(look) == pytest.approx(4 / 3 * np.pi, rel=0.05)
@@ -612,7 +611,7 @@ def test_a_mesh_that_cannot_be_drawn_is_named_and_left_out(
     file: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "junk.stl").write_text("no mesh", encoding="utf-8")
-    trimesh.creation.box().export(tmp_path / "good.stl")
+    extra("trimesh", "view").creation.box().export(tmp_path / "good.stl")
     if file == "good.stl":
         monkeypatch.setitem(sys.modules, "trimesh", None)
     with pytest.warns(UserWarning, match=f"'{file}' of the link 'rod' is not drawn: .*{re.escape(reason)}"):
@@ -645,7 +644,7 @@ def test_the_page_places_a_shape_where_its_body_is_in_its_true_size(length: floa
 
 
 def test_all_meshes_together_stay_small(tmp_path: Path) -> None:
-    trimesh.creation.icosphere(subdivisions=4).export(tmp_path / "ball.stl")
+    extra("trimesh", "view").creation.icosphere(subdivisions=4).export(tmp_path / "ball.stl")
     links = "".join(
         f'<link name="l{n}"><visual><geometry><mesh filename="ball.stl"/></geometry></visual></link>'
         f'<joint name="j{n}" type="fixed"><parent link="base"/><child link="l{n}"/></joint>'

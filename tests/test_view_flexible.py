@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from playwright.sync_api import Browser
+from harness import extra
 from test_browser import browser, opened, picture
 from test_stress import SECTION, reduced_bar
 from test_view import data, unpacked
@@ -30,6 +30,8 @@ from mbfmu.model import (
 from mbfmu.viewer import Trajectory, motion_of_mode, motion_of_model, motion_of_result, page_of, together
 from mbfmu.viewer.bending import LEFT_OUT, Skin, equivalent
 from mbfmu.viewer.drawing import drawing_of
+
+Browser = extra("playwright.sync_api", "test").Browser
 
 Array = npt.NDArray[np.float64]
 __all__ = ["browser"]

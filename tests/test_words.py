@@ -40,9 +40,9 @@ PRIVATE = re.compile(r"\b(cannot be[.;,]|is told|nobody|who asks|is no use)", re
 
 
 @cache
-def docstrings(name: str) -> tuple[tuple[int, bool, str], ...]:
-    """Return what `read` yields."""
-    return tuple(read(name))
+def docstrings() -> tuple[tuple[str, bool, str], ...]:
+    """Return place, whether it is a function's, and text of each docstring of all files."""
+    return tuple((f"{name}:{line}", function, text) for name in FILES for line, function, text in read(name))
 
 
 def read(name: str) -> Iterator[tuple[int, bool, str]]:
@@ -58,21 +58,18 @@ def read(name: str) -> Iterator[tuple[int, bool, str]]:
                     yield after.lineno, False, str(ast.literal_eval(after.value))
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_docstrings_of_functions_begin_with_a_verb(name: str) -> None:
-    found = [(line, text) for line, function, text in docstrings(name) if function]
-    assert [item for item in found if item[1].split()[0].rstrip(",:") not in VERBS.split()] == []
+def test_docstrings_of_functions_begin_with_a_verb() -> None:
+    of_functions = [(place, text) for place, function, text in docstrings() if function]
+    assert [item for item in of_functions if item[1].split()[0].rstrip(",:") not in VERBS.split()] == []
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_docstrings_of_the_others_name_what_they_describe(name: str) -> None:
-    found = [(line, text) for line, function, text in docstrings(name) if not function]
-    assert [item for item in found if FRAGMENT.match(item[1])] == []
+def test_docstrings_of_the_others_name_what_they_describe() -> None:
+    others = [(place, text) for place, function, text in docstrings() if not function]
+    assert [item for item in others if FRAGMENT.match(item[1])] == []
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_docstrings_are_free_of_private_words(name: str) -> None:
-    assert [(line, text) for line, _, text in docstrings(name) if PRIVATE.search(text)] == []
+def test_docstrings_are_free_of_private_words() -> None:
+    assert [(place, text) for place, _, text in docstrings() if PRIVATE.search(text)] == []
 
 
 @pytest.mark.parametrize(
