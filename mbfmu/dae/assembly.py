@@ -8,8 +8,9 @@ import casadi as ca
 
 from mbfmu.dae.alike import Formula, slopes, values_of
 from mbfmu.dae.bodies import Bodies, labels
-from mbfmu.dae.dae import Assembly, Loop, ParameterSignal, size_of
+from mbfmu.dae.dae import Assembly, Loop, size_of
 from mbfmu.dae.merged import merged
+from mbfmu.dae.signals import ParameterSignal
 from mbfmu.dae.topology import Group
 from mbfmu.errors import UsageError
 from mbfmu.model.flexible import FlexibleBody

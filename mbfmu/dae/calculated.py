@@ -7,7 +7,7 @@ from typing import Protocol
 
 import casadi as ca
 
-from mbfmu.dae.dae import Signal
+from mbfmu.dae.signals import Signal
 from mbfmu.model.component import Quantity
 from mbfmu.model.frame import SX
 

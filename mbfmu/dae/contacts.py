@@ -6,10 +6,10 @@ from typing import get_args
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.dae import Signal
 from mbfmu.dae.loads import axis_of, ends_of
 from mbfmu.dae.merged import merged
 from mbfmu.dae.outputs import Outputs
+from mbfmu.dae.signals import Signal
 from mbfmu.dae.switches import FrictionSignal, GapSignal, Switches
 from mbfmu.errors import ModelError
 from mbfmu.model.contact import ImpactLaw

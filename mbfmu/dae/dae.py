@@ -17,11 +17,10 @@ the forces of this energy: the motion is the same, only the multiplier of the no
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -29,11 +28,9 @@ import numpy.typing as npt
 
 from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.dae.merged import LONG, merged
+from mbfmu.dae.picture import Skeleton
+from mbfmu.dae.signals import Clock, Layout, MemorySignal, ParameterSignal, Signal, StateSignal
 from mbfmu.dae.switches import Switches
-from mbfmu.model.variable_type import VariableType
-
-if TYPE_CHECKING:
-    from mbfmu.dae.switched import Switching
 
 MANY_ROWS = 64
 """Number of constraints from which their solution is a function of its own."""
@@ -81,86 +78,6 @@ class KeptFactor:
 
 
 @dataclass(frozen=True)
-class Signal:
-    """A scalar quantity that a user sees.
-
-    Args:
-        name: full dotted name, such as ``shoulder.phi``.
-        unit: SI unit.
-        description: one line.
-        kind: ``input``, ``output`` (a joint's coordinate, rate or acceleration) or ``local``; ``internal`` for a force
-            that is an input of equations only until it is solved for.
-        derivative_of: name of the signal whose time derivative it is, if any.
-        start: value of an input until it is set.
-        nominal: usual size; None: the size that the mechanism's mass, length and gravity give its unit.
-        reaction_of: full name of the joint or coupling whose constraints cause this force or torque, if any.
-        unique: whether the equations determine it; redundant constraints leave some forces undetermined.
-        min, max: bounds of a calculated parameter, as far as those of the parameters do not imply them.
-        type: type of the variable; the values of all types are numbers here.
-        items: names of the values 0, 1, 2, ... of a mode.
-    """
-
-    name: str
-    unit: str
-    description: str
-    kind: str = "local"
-    derivative_of: str | None = None
-    start: float = 0.0
-    nominal: float | None = None
-    reaction_of: str | None = None
-    unique: bool = True
-    min: float = -math.inf
-    max: float = math.inf
-    type: VariableType = "Real"
-    items: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class StateSignal:
-    """A first-order state, an entry of z.
-
-    Args:
-        name: full dotted name.
-        unit: SI unit.
-        description: one line.
-        start: default start value; None: the state has no start value, it begins as `Dae.first_states` says.
-        nominal: usual size; implicit steppers solve for the state in units of this size.
-        controlled: whether its error counts where steps are chosen for a tolerance.
-    """
-
-    name: str
-    unit: str
-    description: str
-    start: float | None = 0.0
-    nominal: float = 1.0
-    controlled: bool = True
-
-
-@dataclass(frozen=True)
-class MemorySignal:
-    """A value that a sampled block remembers, an entry of d; or a mode.
-
-    Args:
-        name: full dotted name.
-        clock: full name of the block; empty for a mode.
-    """
-
-    name: str
-    clock: str
-
-
-@dataclass(frozen=True)
-class Clock:
-    """The instants ``offset + n period`` at which a sampled block computes, with n = 0, 1, 2, ...
-
-    Args:
-        name: full name of the block.
-    """
-
-    name: str
-
-
-@dataclass(frozen=True)
 class Sampling:
     """Memory of sampled blocks, and how it changes.
 
@@ -180,63 +97,9 @@ class Sampling:
     update: Function
 
 
-@dataclass(frozen=True)
-class ParameterSignal:
-    """A free parameter of the Dae.
-
-    Args:
-        name: full dotted name.
-        unit: SI unit.
-        description: one line.
-        value: default.
-        min: least value allowed.
-        max: greatest value allowed.
-        tunable: whether it may change during a run: neither constraints, places of bodies nor sampling times depend on
-            it. The state of some steppers depends on more, see `Scheme.depends_on`.
-        guess: whether it is a start value that need not be met: the search begins there.
-        type: type of the variable; the values of all types are numbers here.
-        items: names of the values 0, 1, 2, ... of a mode.
-    """
-
-    name: str
-    unit: str
-    description: str
-    value: float
-    min: float
-    max: float
-    tunable: bool
-    guess: bool = False
-    type: VariableType = "Real"
-    items: tuple[str, ...] = ()
-
-
 def size_of(wanted: SX) -> SX:
     """Return the size that the distance of a coordinate or rate from its start value is relative to: at least 1."""
     return ca.fmax(1, ca.fabs(wanted))
-
-
-class Layout(ABC):
-    """Inputs, parameters and start values of equations of any kind."""
-
-    inputs: tuple[Signal, ...]
-    parameters: tuple[ParameterSignal, ...]
-
-    @property
-    @abstractmethod
-    def starts(self) -> tuple[ParameterSignal, ...]:
-        """The start values s."""
-
-    def u_default(self) -> npt.NDArray[np.float64]:
-        """Return the values of the inputs until they are set, shape (n_u,)."""
-        return np.array([item.start for item in self.inputs])
-
-    def p_default(self) -> npt.NDArray[np.float64]:
-        """Return the default parameter values, shape (number of parameters,)."""
-        return np.array([item.value for item in self.parameters])
-
-    def s_default(self) -> npt.NDArray[np.float64]:
-        """Return the default start values, shape (n_s,)."""
-        return np.array([item.value for item in self.starts])
 
 
 @dataclass(frozen=True)
@@ -330,90 +193,6 @@ class Role:
     carries: bool
     rows: int
     reason: str
-
-
-@dataclass(frozen=True)
-class Bone:
-    """A line of a picture.
-
-    Args:
-        body: full name of the body it belongs to.
-        start: number of the point it begins at.
-        end: number of the point it ends at.
-    """
-
-    body: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Hinge:
-    """The place of a joint in a picture.
-
-    Args:
-        name: full name of the joint.
-        motion: ``turns`` or ``slides`` along its axis, ``spans`` from frame_a to frame_b, or empty for any other joint.
-        near: full name of the body of frame_a; empty for the world.
-        far: full name of the body of frame_b; empty for the world.
-        start: number of the point at frame_a.
-        end: number of the point at frame_b.
-    """
-
-    name: str
-    motion: str
-    near: str
-    far: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Bending:
-    """The shape of a flexible body in a picture.
-
-    Args:
-        body: full name of the body.
-        coordinates: names of the shape coordinates.
-        frames: names of its frames, frame_a first.
-        poses: Function (eta, p, t) -> for each frame its position (m) and rotation matrix seen from frame_a, side by
-            side, shape (2 or 3, (3 or 4) times the number of frames).
-        surface: function of the radius of a bar (m) -> the surface's Function (eta, p, t) -> points, shape (3, v), and
-            stresses, shape (0, 1 or 6, v), and its triangles, see `Surface`; None: it has no surface.
-    """
-
-    body: str
-    coordinates: tuple[str, ...]
-    frames: tuple[str, ...]
-    poses: Function
-    surface: Callable[[float], tuple[Function, npt.NDArray[np.int64]] | None]
-
-
-@dataclass(frozen=True)
-class Skeleton:
-    """The points and lines in a picture of a mechanism.
-
-    Args:
-        points: Function (q, p, t) -> positions in the world frame, shape (2 or 3, number of points), m.
-        axes: Function (q, p, t) -> axes of the joints in the world frame, zero for a joint without one, shape
-            (2 or 3, number of joints).
-        bones: the lines of the moving bodies.
-        joints: the places of the joints.
-        down: direction of gravity, in the world frame.
-        bendings: the shapes of the flexible bodies.
-        bare: what moves between joints without being a part, by the frame that it is shown with.
-        bare_poses: Function (q, p, t) -> positions and rotation matrices of these frames in the world, side by side,
-            shape (2 or 3, (3 or 4) times their number).
-    """
-
-    points: Function
-    axes: Function
-    bones: tuple[Bone, ...]
-    joints: tuple[Hinge, ...]
-    down: tuple[float, ...]
-    bendings: tuple[Bending, ...] = ()
-    bare: tuple[str, ...] = ()
-    bare_poses: Function | None = None
 
 
 @dataclass(frozen=True)
@@ -814,6 +593,34 @@ class Dae(Layout):
         first = len(self.parameters) + self.n_held
         before, _, after = ca.vertsplit(p, [0, first, first + self.n_w, self.n_p])
         return ca.vertcat(before, self.follow(q, p, t), after)
+
+
+@dataclass(frozen=True)
+class Switching:
+    """The modes of switched equations, which stand at the end of p.
+
+    Args:
+        plain: the equations before.
+        memory: the entries of p for the modes.
+        guards: (q, v, z, u, p, t) -> numbers that are positive as long as the modes hold, shape (r_N + r_T + signed,).
+        guard_names: what each of them belongs to, in words.
+        turned: (q, v, q1, v1, p, t) -> largest change of a slip in space from one state to another, relative to the
+            slip there; 0 without any.
+        carried: (q, v, v1, z, p, t) -> z after an impact that changes v to v1, shape (n_z,).
+    """
+
+    plain: Dae
+    memory: tuple[MemorySignal, ...]
+    guards: Any
+    guard_names: tuple[str, ...]
+    turned: Any
+    carried: Any
+
+    @property
+    def switches(self) -> Switches:
+        """The gaps and frictions."""
+        assert self.plain.switches is not None
+        return self.plain.switches
 
 
 def _numbered(pattern: Any) -> list[int]:

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from mbfmu.dae.dae import SX, Dae, Signal, StateSignal
+from mbfmu.dae.dae import SX, Dae
 from mbfmu.dae.merged import merged
+from mbfmu.dae.signals import Signal, StateSignal
 from mbfmu.errors import UsageError
 
 BALANCE = "energy.balance"

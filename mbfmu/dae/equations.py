@@ -15,7 +15,7 @@ from mbfmu.dae.assembly import assembly, parameters
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.calculated import calculated
 from mbfmu.dae.contacts import switches_of
-from mbfmu.dae.dae import Dae, Pressing, Sampling, Signal
+from mbfmu.dae.dae import Dae, Pressing, Sampling
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.loads import loads
 from mbfmu.dae.merged import Later, merged
@@ -24,6 +24,7 @@ from mbfmu.dae.network import Connected, Source
 from mbfmu.dae.outputs import Outputs, outputs
 from mbfmu.dae.reactions import multipliers
 from mbfmu.dae.roles import roles
+from mbfmu.dae.signals import Signal
 from mbfmu.dae.skeleton import skeleton
 from mbfmu.errors import ModelError
 from mbfmu.model.flexible import ElasticJoint

@@ -14,8 +14,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from mbfmu.dae.dae import SX, Dae, Signal
+from mbfmu.dae.dae import SX, Dae
 from mbfmu.dae.motionless import without_motion
+from mbfmu.dae.signals import Signal
 from mbfmu.dae.switched import refuse_switched
 from mbfmu.errors import UsageError
 

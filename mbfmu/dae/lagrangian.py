@@ -6,9 +6,10 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.calculated import calculated
-from mbfmu.dae.dae import Assembly, Dae, ParameterSignal, Signal, size_of
+from mbfmu.dae.dae import Assembly, Dae, size_of
 from mbfmu.dae.kkt import Factor
 from mbfmu.dae.merged import merged
+from mbfmu.dae.signals import ParameterSignal, Signal
 from mbfmu.dae.switches import FrictionSignal, GapSignal, Switches
 from mbfmu.errors import ModelError
 from mbfmu.model.expression import Expression

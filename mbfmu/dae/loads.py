@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, JointEquations, labels
-from mbfmu.dae.dae import Signal
+from mbfmu.dae.signals import Signal
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component
 from mbfmu.model.contacts import AxesContact

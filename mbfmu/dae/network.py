@@ -11,7 +11,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.dae import Clock, MemorySignal, Signal, StateSignal
+from mbfmu.dae.signals import Clock, MemorySignal, Signal, StateSignal
 from mbfmu.errors import ModelError, UnknownNameError, nearest
 from mbfmu.model.block import Defined, Port, State
 from mbfmu.model.expression import Expression

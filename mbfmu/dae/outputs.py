@@ -7,10 +7,10 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, labels
-from mbfmu.dae.dae import Signal
 from mbfmu.dae.flexible import angular_momentum
 from mbfmu.dae.loads import Loads, ends_of
 from mbfmu.dae.reactions import cut_wrenches, force_work, multipliers, outer_wrenches, wrench
+from mbfmu.dae.signals import Signal
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.flexible import FlexibleBody

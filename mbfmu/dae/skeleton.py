@@ -6,7 +6,8 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.dae import Bending, Bone, Function, Hinge, Skeleton
+from mbfmu.dae.dae import Function
+from mbfmu.dae.picture import Bending, Bone, Hinge, Skeleton
 from mbfmu.model.flexible import ElasticJoint, FlexibleBody
 from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints import Cylindrical, Distance, Joint, Prismatic, Revolute, Screw

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import casadi as ca
 
-from mbfmu.dae.dae import Dae, Signal
+from mbfmu.dae.dae import Dae
 from mbfmu.dae.merged import merged
+from mbfmu.dae.signals import Signal
 
 PREFIX = "state."
 """Beginning of the names of the entries of the state."""

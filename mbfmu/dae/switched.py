@@ -21,17 +21,18 @@ together.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from math import nan
 from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.dae import Dae, MemorySignal, Signal
+from mbfmu.dae.dae import Dae, Switching
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.merged import Later, merged
 from mbfmu.dae.naming import with_names
+from mbfmu.dae.signals import MemorySignal, Signal
 from mbfmu.dae.switches import Switches
 from mbfmu.errors import UsageError
 from mbfmu.model.frame import SX, wrapped
@@ -52,34 +53,6 @@ PULL = 1e-14
 """Largest pull on a closed gap, relative to all forces of gaps, that is round-off."""
 COUNT, TIME = "events.count", "events.time"
 """Names of the outputs with the number of events so far and the time of the last one."""
-
-
-@dataclass(frozen=True)
-class Switching:
-    """The modes of switched equations, which stand at the end of p.
-
-    Args:
-        plain: the equations before.
-        memory: the entries of p for the modes.
-        guards: (q, v, z, u, p, t) -> numbers that are positive as long as the modes hold, shape (r_N + r_T + signed,).
-        guard_names: what each of them belongs to, in words.
-        turned: (q, v, q1, v1, p, t) -> largest change of a slip in space from one state to another, relative to the
-            slip there; 0 without any.
-        carried: (q, v, v1, z, p, t) -> z after an impact that changes v to v1, shape (n_z,).
-    """
-
-    plain: Dae
-    memory: tuple[MemorySignal, ...]
-    guards: Any
-    guard_names: tuple[str, ...]
-    turned: Any
-    carried: Any
-
-    @property
-    def switches(self) -> Switches:
-        """The gaps and frictions."""
-        assert self.plain.switches is not None
-        return self.plain.switches
 
 
 class Modes:

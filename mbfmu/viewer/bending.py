@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.dae import Bending
+from mbfmu.dae.picture import Bending
 from mbfmu.model.flexible.stresses import squared_von_mises
 
 Array = npt.NDArray[np.float64]
