@@ -26,11 +26,11 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.dae.events.gaps import Switches
 from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.dae.merged import LONG, merged
 from mbfmu.dae.picture import Skeleton
 from mbfmu.dae.signals import Clock, Layout, MemorySignal, ParameterSignal, Signal, StateSignal
-from mbfmu.dae.switches import Switches
 
 MANY_ROWS = 64
 """Number of constraints from which their solution is a function of its own."""

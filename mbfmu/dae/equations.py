@@ -14,8 +14,8 @@ from mbfmu.dae.alike import Formula, second_rates, slopes, values_of
 from mbfmu.dae.assembly import assembly, parameters
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.calculated import calculated
-from mbfmu.dae.contacts import switches_of
 from mbfmu.dae.dae import Dae, Pressing, Sampling
+from mbfmu.dae.events.contacts import switches_of
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.loads import loads
 from mbfmu.dae.merged import Later, merged

@@ -15,9 +15,9 @@ import casadi as ca
 import numpy as np
 
 from mbfmu.dae.dae import SX, Dae
+from mbfmu.dae.events.modes import refuse_switched
 from mbfmu.dae.motionless import without_motion
 from mbfmu.dae.signals import Signal
-from mbfmu.dae.switched import refuse_switched
 from mbfmu.errors import UsageError
 
 EFFORT_UNITS = ("N", "N.m")

@@ -7,10 +7,10 @@ import casadi as ca
 
 from mbfmu.dae.calculated import calculated
 from mbfmu.dae.dae import Assembly, Dae, size_of
+from mbfmu.dae.events.gaps import FrictionSignal, GapSignal, Switches
 from mbfmu.dae.kkt import Factor
 from mbfmu.dae.merged import merged
 from mbfmu.dae.signals import ParameterSignal, Signal
-from mbfmu.dae.switches import FrictionSignal, GapSignal, Switches
 from mbfmu.errors import ModelError
 from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX

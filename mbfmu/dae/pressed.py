@@ -12,8 +12,8 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.events.modes import eliminated
 from mbfmu.dae.merged import merged
-from mbfmu.dae.switched import eliminated
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
 

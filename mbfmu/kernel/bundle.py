@@ -19,11 +19,11 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.events.impact import STILL, switch_formula
+from mbfmu.dae.events.modes import BEGINNING
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.merged import merged, operations
 from mbfmu.dae.start import start_formula
-from mbfmu.dae.switched import BEGINNING
-from mbfmu.dae.switching import STILL, switch_formula
 from mbfmu.kernel.runtime import CLOSE
 from mbfmu.kernel.sources import called
 from mbfmu.model.frame import wrapped

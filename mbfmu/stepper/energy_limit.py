@@ -5,8 +5,8 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.events.modes import Rows
 from mbfmu.dae.merged import merged
-from mbfmu.dae.switched import Rows
 
 
 def energy_limit(dae: Dae) -> Any:

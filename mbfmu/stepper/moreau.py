@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.events.gaps import Switches
+from mbfmu.dae.events.modes import Rows
+from mbfmu.dae.events.stepping import RESIDUALS
 from mbfmu.dae.formula import Formula, Let
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.dae.stepped import RESIDUALS
-from mbfmu.dae.switched import Rows
-from mbfmu.dae.switches import Switches
 from mbfmu.stepper.energy_limit import energy_limit
 from mbfmu.stepper.passes import JAMMED, Numbers, Passes, accelerated, function_of, parts_of
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage

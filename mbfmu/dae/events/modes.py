@@ -29,11 +29,11 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae, Switching
+from mbfmu.dae.events.gaps import Switches
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.merged import Later, merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.signals import MemorySignal, Signal
-from mbfmu.dae.switches import Switches
 from mbfmu.errors import UsageError
 from mbfmu.model.frame import SX, wrapped
 

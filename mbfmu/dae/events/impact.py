@@ -38,10 +38,10 @@ from math import nan
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.events.gaps import Switches
+from mbfmu.dae.events.modes import NEARLY_AT_REST, Modes, Rows, pulls
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
 from mbfmu.dae.kkt import OverMass, SchurFactor
-from mbfmu.dae.switched import NEARLY_AT_REST, Modes, Rows, pulls
-from mbfmu.dae.switches import Switches
 from mbfmu.model.frame import SX
 
 TOUCHING = 1e-11

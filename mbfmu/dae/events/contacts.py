@@ -6,11 +6,11 @@ from typing import get_args
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
+from mbfmu.dae.events.gaps import FrictionSignal, GapSignal, Switches
 from mbfmu.dae.loads import axis_of, ends_of
 from mbfmu.dae.merged import merged
 from mbfmu.dae.outputs import Outputs
 from mbfmu.dae.signals import Signal
-from mbfmu.dae.switches import FrictionSignal, GapSignal, Switches
 from mbfmu.errors import ModelError
 from mbfmu.model.contact import ImpactLaw
 from mbfmu.model.contacts import AxesContact, AxisContact, FrameContact, Friction

@@ -10,10 +10,10 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.events.modes import EFFORTS, Rows, labels
 from mbfmu.dae.merged import merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.signals import Signal, StateSignal
-from mbfmu.dae.switched import EFFORTS, Rows, labels
 from mbfmu.model.frame import SX
 
 RESIDUALS = (
