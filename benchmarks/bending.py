@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from benchmarks.judge import Array
-from mbfmu.reduction import FiniteElementModel, Material, assemble
+from mbfmu.analysis.reduction import FiniteElementModel, Material, assemble
 
 FALL, SWING = 0.8, 0.5
 """Durations of the two tasks, s."""

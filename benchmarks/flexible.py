@@ -26,10 +26,10 @@ from benchmarks.judge import Array
 from benchmarks.measure import ENOUGH
 from benchmarks.table import markdown
 from benchmarks.targets import OURS
+from mbfmu.analysis.reduction import reduce
 from mbfmu.kernel import vector
 from mbfmu.model import ModalBody, Revolute, System, World, connect
 from mbfmu.prepared.prepare import Prepared, prepare
-from mbfmu.reduction import reduce
 
 TIP = np.array([-0.979444, -0.201679])
 """Tip of the inextensible beam after FALL, m: a Ritz method with 12 terms; with 10 and 14 it is within 3e-6

@@ -14,8 +14,19 @@ from matplotlib.figure import Figure
 
 import mbfmu
 from examples.film import DOCS, film, present
-from mbfmu.demo import AXES, MODEL, PERIOD, STEP, STEPPER, closed_loop, draw_crane, draw_ground, draw_residuals, place
-from mbfmu.result import Result
+from mbfmu.base.result import Result
+from mbfmu.show.demo import (
+    AXES,
+    MODEL,
+    PERIOD,
+    STEP,
+    STEPPER,
+    closed_loop,
+    draw_crane,
+    draw_ground,
+    draw_residuals,
+    place,
+)
 
 PERIODS, FRAMES = 3, 75
 TARGET = DOCS / "crane.gif"

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.analysis.reduction import Material, Reduction, assemble, reduce
 from mbfmu.model import write_modal
-from mbfmu.reduction import Material, Reduction, assemble, reduce
 
 Array = npt.NDArray[np.float64]
 Sets = dict[str, npt.NDArray[np.int64]]

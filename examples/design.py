@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 
 import mbfmu
 from examples.report import Array, Curves, Field, Found, Panel, Row, listed, present
-from mbfmu.study import Row as Variant
+from mbfmu.analysis.study import Row as Variant
 
 STOP, STEP = 10.0, 5e-3
 """s; the height of the road is held over a step."""

@@ -93,13 +93,13 @@ PICTURES = (
     Picture(
         "crane.gif",
         "examples/animation.py",
-        (FILM, "mbfmu/demo.py", "models/crane.py"),
+        (FILM, "mbfmu/show/demo.py", "models/crane.py"),
         *GIF,
     ),
     Picture("moving/pile.gif", "examples/moving/pile.py", (FILM, "models/pile.py"), *GIF),
     Picture("moving/gripper.gif", "examples/moving/gripper.py", (FILM, "models/gripper.py"), *GIF),
     Picture("moving/walker.gif", "examples/moving/walker.py", (FILM, "models/rimless_wheel.py"), *GIF),
-    Picture("demo.png", "mbfmu/demo.py", ("models/crane.py",), "-m mbfmu demo -o {folder}", "crane.png"),
+    Picture("demo.png", "mbfmu/show/demo.py", ("models/crane.py",), "-m mbfmu demo -o {folder}", "crane.png"),
     Picture(
         "benchmarks.png",
         "benchmarks/picture.py",

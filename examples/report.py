@@ -125,7 +125,7 @@ def draw(found: Found, path: str) -> Path:
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter
 
-    from mbfmu.plot import FLOOR, save
+    from mbfmu.show.plot import FLOOR, save
 
     names = list(dict.fromkeys(name for panel in found.panels for name in panel.curves))
     rows = len(found.panels) // found.columns

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from mbfmu.viewer import Page
+from mbfmu.show.viewer import Page
 
 SIZE = {"width": 1200, "height": 680}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -12,7 +12,7 @@ import numpy as np
 
 import mbfmu
 from examples.report import Curves, Found, Panel, Row, present
-from mbfmu.optimization import Optimum
+from mbfmu.analysis.optimize import Optimum
 
 MODEL = "two_link"
 STOP, STEP, INTERVAL = 1.0, 0.01, 0.02

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 import mbfmu
 from examples.report import Array, Curves, Found, Panel, Row, present
+from mbfmu.analysis.optimize import Optimum
 from mbfmu.model import (
     AxisMotion,
     Block,
@@ -28,7 +29,6 @@ from mbfmu.model import (
     connect,
     wire,
 )  # fmt: skip
-from mbfmu.optimization import Optimum
 
 STOP, STEP = 1.0, 0.01
 """s; half a turn of the crank."""

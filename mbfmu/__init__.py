@@ -52,27 +52,31 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from mbfmu import errors, model
+    from mbfmu.analysis.compare import compare
+    from mbfmu.analysis.equilibria import equilibrium
+    from mbfmu.analysis.fit import fit
+    from mbfmu.analysis.jax_bridge import jax_function
+    from mbfmu.analysis.linearization import bode, linearize
+    from mbfmu.analysis.modal import locus, modes
+    from mbfmu.analysis.motion.inverse import inverse
+    from mbfmu.analysis.motion.kinematics import kinematics, workspace
+    from mbfmu.analysis.optimize import optimize
+    from mbfmu.analysis.sensitivity import Sensitivity
+    from mbfmu.analysis.study import sweep
+    from mbfmu.analysis.torch_bridge import torch_function
+    from mbfmu.base.result import Result
     from mbfmu.checker import check
-    from mbfmu.comparison import compare
-    from mbfmu.cosimulation import couple
-    from mbfmu.environment import Environment, Environments
-    from mbfmu.equilibria import equilibrium
     from mbfmu.errors import MbfmuError
-    from mbfmu.fitting import fit
     from mbfmu.fmu.export import export
     from mbfmu.fmu.ssp import Wire, write_ssp
-    from mbfmu.inverse_dynamics import inverse
-    from mbfmu.jax_bridge import jax_function
-    from mbfmu.kinematic import kinematics, workspace
-    from mbfmu.linearization import bode, linearize
-    from mbfmu.modal import locus, modes
     from mbfmu.model import Block, Connection, LagrangianSystem, Sampled, System, connect, wire
     from mbfmu.model.library import load
-    from mbfmu.optimization import optimize
-    from mbfmu.plot import plot_result
-    from mbfmu.result import Result
-    from mbfmu.sensitivity import Sensitivity
-    from mbfmu.simulation import simulate
+    from mbfmu.run.couple import couple
+    from mbfmu.run.environment import Environment, Environments
+    from mbfmu.run.simulate import simulate
+    from mbfmu.run.simulation import Simulation
+    from mbfmu.show.plot import plot_result
+    from mbfmu.show.viewer import view
     from mbfmu.stepper import steppers
     from mbfmu.stepper.baumgarte import Baumgarte
     from mbfmu.stepper.block_multistep import BlockMultistep
@@ -87,10 +91,6 @@ if TYPE_CHECKING:
     from mbfmu.stepper.projected import Projected
     from mbfmu.stepper.radau import Radau
     from mbfmu.stepper.rattle import Rattle
-    from mbfmu.stepping import Simulation
-    from mbfmu.study import sweep
-    from mbfmu.torch_bridge import torch_function
-    from mbfmu.viewer import view
 
 __all__ = [
     "Baumgarte",
@@ -150,26 +150,26 @@ __all__ = [
 
 _HOMES = {
     "checker": ("check",),
-    "comparison": ("compare",),
-    "cosimulation": ("couple",),
-    "environment": ("Environment", "Environments"),
-    "equilibria": ("equilibrium",),
+    "analysis.compare": ("compare",),
+    "run.couple": ("couple",),
+    "run.environment": ("Environment", "Environments"),
+    "analysis.equilibria": ("equilibrium",),
     "errors": ("MbfmuError",),
-    "fitting": ("fit",),
+    "analysis.fit": ("fit",),
     "fmu.export": ("export",),
     "fmu.ssp": ("Wire", "write_ssp"),
-    "inverse_dynamics": ("inverse",),
-    "jax_bridge": ("jax_function",),
-    "kinematic": ("kinematics", "workspace"),
-    "linearization": ("bode", "linearize"),
-    "modal": ("locus", "modes"),
+    "analysis.motion.inverse": ("inverse",),
+    "analysis.jax_bridge": ("jax_function",),
+    "analysis.motion.kinematics": ("kinematics", "workspace"),
+    "analysis.linearization": ("bode", "linearize"),
+    "analysis.modal": ("locus", "modes"),
     "model": ("Block", "Connection", "LagrangianSystem", "Sampled", "System", "connect", "wire"),
     "model.library": ("load",),
-    "optimization": ("optimize",),
-    "plot": ("plot_result",),
-    "result": ("Result",),
-    "sensitivity": ("Sensitivity",),
-    "simulation": ("simulate",),
+    "analysis.optimize": ("optimize",),
+    "show.plot": ("plot_result",),
+    "base.result": ("Result",),
+    "analysis.sensitivity": ("Sensitivity",),
+    "run.simulate": ("simulate",),
     "stepper": ("steppers",),
     "stepper.baumgarte": ("Baumgarte",),
     "stepper.block_multistep": ("BlockMultistep",),
@@ -184,10 +184,10 @@ _HOMES = {
     "stepper.projected": ("Projected",),
     "stepper.radau": ("Radau",),
     "stepper.rattle": ("Rattle",),
-    "stepping": ("Simulation",),
-    "study": ("sweep",),
-    "torch_bridge": ("torch_function",),
-    "viewer": ("view",),
+    "run.simulation": ("Simulation",),
+    "analysis.study": ("sweep",),
+    "analysis.torch_bridge": ("torch_function",),
+    "show.viewer": ("view",),
 }
 """Modules with the public names that they define; `errors` and `model` are public themselves."""
 

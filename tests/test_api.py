@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import mbfmu
-from mbfmu.arguments import checked
+from mbfmu.base.arguments import checked
+from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError, StepError, StepperError, UnknownNameError, UsageError
 from mbfmu.kernel import Interpreted, describe
-from mbfmu.listing import components
-from mbfmu.listing import steppers as listed_steppers
 from mbfmu.model import Body, Prismatic, Spring, System, World, connect
 from mbfmu.model.library import known_models
 from mbfmu.model.toml import from_toml, to_toml
 from mbfmu.prepared.prepare import prepare
-from mbfmu.result import Result
+from mbfmu.show.listing import components
+from mbfmu.show.listing import steppers as listed_steppers
 from mbfmu.stepper import FAMILIES, Choice, named
 
 H = 1 / 128
@@ -137,7 +137,7 @@ def test_a_sweep_takes_a_model_by_name_and_path_too(monkeypatch: pytest.MonkeyPa
         seen.append(study.subject.fingerprint())
         return dict.fromkeys(todo)
 
-    monkeypatch.setattr("mbfmu.study.run", note)
+    monkeypatch.setattr("mbfmu.analysis.study.run", note)
     for item in (mbfmu.load("two_link"), "two_link", known_models()["two_link"]):
         mbfmu.sweep(item, 0.1, measures={"top": "max(shoulder.phi)"}, vary={"l1": [1.0, 2.0]}, stepper=mbfmu.Direct())
     assert len(seen) == 3

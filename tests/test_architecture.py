@@ -17,11 +17,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "mbfmu"
 ORDER = (
     "errors",
-    "arguments",
-    "extensions",
-    "files",
-    "cache",
-    "formats",
+    "base",
     "model",
     "dae",
     "stepper",
@@ -29,54 +25,26 @@ ORDER = (
     "prepared",
     "checker",
     "fmu",
-    "result",
-    "inputs",
-    "comparison",
-    "plot",
-    "drives",
-    "model_run",
-    "fmu_run",
-    "fmu_process",
-    "related_files",
-    "cross_check",
-    "simulation",
-    "stepping",
-    "environment",
-    "bonds",
-    "linearization",
-    "equilibria",
-    "modal",
-    "given_motion",
-    "inverse_dynamics",
-    "kinematic",
-    "cosimulation",
-    "study",
-    "sensitivity",
-    "jax_bridge",
-    "torch_bridge",
-    "fitting",
-    "optimization",
-    "viewer",
-    "reduction",
-    "demo",
-    "listing",
+    "run",
+    "analysis",
+    "show",
     "cli",
 )
 """Each room may import from those before it, and from itself."""
 HOMES = {
-    "gymnasium": {"environment.py"},
-    "jax": {"jax_bridge.py"},
-    "torch": {"torch_bridge.py"},
+    "gymnasium": {"run/environment.py"},
+    "jax": {"analysis/jax_bridge.py"},
+    "torch": {"analysis/torch_bridge.py"},
     "lxml": {"checker/static.py"},
     "pythonfmu": {"fmu/slave.py"},
-    "matplotlib": {"plot.py", "demo.py"},
-    "distributed": {"study/__init__.py", "study/cluster.py"},
-    "pyarrow": {"study/__init__.py", "formats.py"},
-    "pandas": {"result.py"},
-    "trimesh": {"viewer/looks.py"},
+    "matplotlib": {"show/plot.py", "show/demo.py"},
+    "distributed": {"analysis/study/__init__.py", "analysis/study/cluster.py"},
+    "pyarrow": {"analysis/study/__init__.py", "base/formats.py"},
+    "pandas": {"base/result.py"},
+    "trimesh": {"show/viewer/looks.py"},
     "rumoca": {"model/modelica/compiler.py"},
-    "skfem": {"reduction/mesh.py"},
-    "meshio": {"reduction/mesh.py"},
+    "skfem": {"analysis/reduction/mesh.py"},
+    "meshio": {"analysis/reduction/mesh.py"},
 }
 
 
@@ -155,8 +123,9 @@ def test_a_circle_of_imports_is_found() -> None:
     assert circle_in({"a": {"b"}, "b": {"c"}, "c": set()}) == []
     assert circle_in({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c"]
     assert circle_in({"a": {"a"}}) == ["a"]
-    source = "import mbfmu.files\ndef late():\n    import mbfmu.plot\nif TYPE_CHECKING:\n    import mbfmu.demo\n"
-    assert modules_needed(source) == {"mbfmu.files"}
+    late = "def late():\n    import mbfmu.show.plot\nif TYPE_CHECKING:\n    import mbfmu.show.demo\n"
+    source = f"import mbfmu.base.files\n{late}"
+    assert modules_needed(source) == {"mbfmu.base.files"}
     assert modules_needed("from mbfmu.dae import Dae, kkt") == {"mbfmu.dae", "mbfmu.dae.kkt"}
 
 

@@ -29,7 +29,7 @@ from mbfmu.kernel.runtime import OK
 from mbfmu.kernel.toolchain import INSTRUCTIONS, ROUNDED, built, cross, is_here, widths
 from mbfmu.model import Block, Defined, Parameter, State
 from mbfmu.prepared.prepare import Prepared, prepare
-from mbfmu.stepping.batch import BatchSimulation
+from mbfmu.run.batch import BatchSimulation
 
 Array = npt.NDArray[np.float64]
 

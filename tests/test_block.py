@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbfmu
-from mbfmu.comparison import compare
+from mbfmu.analysis.compare import compare
 from mbfmu.dae import derive
 from mbfmu.errors import (
     MbfmuError,
@@ -31,7 +31,7 @@ from mbfmu.fmu.interface import interface
 from mbfmu.kernel import Interpreted, describe, vector
 from mbfmu.model import Block, Defined, Parameter, Port, State
 from mbfmu.prepared.prepare import prepare
-from mbfmu.viewer import motion_of_model
+from mbfmu.show.viewer import motion_of_model
 
 
 def oscillator(**changes: Any) -> Block:

@@ -16,9 +16,9 @@ from PIL import Image
 from test_drives import BARREL, ROD_OF_DRIVE, crane_with
 
 import mbfmu
+from mbfmu.base.result import Result
 from mbfmu.model import LinearDrive, System
-from mbfmu.result import Result
-from mbfmu.viewer import Trajectory, motion_of_model, motion_of_result, page_of
+from mbfmu.show.viewer import Trajectory, motion_of_model, motion_of_result, page_of
 
 api = extra("playwright.sync_api", "test")
 Browser, ConsoleMessage, Frame, Page = api.Browser, api.ConsoleMessage, api.Frame, api.Page

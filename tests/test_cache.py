@@ -15,7 +15,7 @@ from harness import thorough
 from masters import Instance, Unpacked
 
 import mbfmu
-from mbfmu import cache as store
+from mbfmu.base import cache as store
 from mbfmu.errors import FmuError, MbfmuError, UsageError
 from mbfmu.kernel import Compiled, toolchain
 from mbfmu.prepared.prepare import Prepared, prepare

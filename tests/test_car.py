@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import mbfmu
+from mbfmu.base.result import Result
 from mbfmu.model import System, Tyre
-from mbfmu.result import Result
 
 CORNERS = ("fl", "fr", "rl", "rr")
 MASS = 1330.0 + 4 * 18.0 + 2 * (15.0 + 5.0 + 3.0) + 5.0 + 2 * 20.0

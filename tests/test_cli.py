@@ -22,9 +22,9 @@ from rich.console import Console
 
 import mbfmu
 from mbfmu import cli
+from mbfmu.base.result import read_table
 from mbfmu.cli import console
 from mbfmu.model.library import known_models
-from mbfmu.result import read_table
 
 PNG = b"\x89PNG\r\n\x1a\n"
 MODELS = {
@@ -454,7 +454,7 @@ def test_json_tells_of_a_stepper_that_failed_without_a_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Callable[..., Called]
 ) -> None:
     some = {name: family for name, family in mbfmu.steppers().items() if name in {"projected", "rattle"}}
-    monkeypatch.setattr("mbfmu.comparison.families", lambda: some)
+    monkeypatch.setattr("mbfmu.analysis.compare.families", lambda: some)
     given = "compare rolling_disk --stop 0.02 --steps 1e-2 --json"
     rows = json.loads(call(*given.split(), cwd=tmp_path).stdout)["rows"]
     assert all((row["error"] is None) == bool(row["failure"]) for row in rows)

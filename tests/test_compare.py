@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbfmu.comparison import Comparison, Row, _advice, compare
+from mbfmu.analysis.compare import Comparison, Row, _advice, compare
 from mbfmu.errors import StepperError, UnknownNameError, UsageError
 from mbfmu.model import System
-from mbfmu.plot import plot_comparison
+from mbfmu.show.plot import plot_comparison
 
 
 @pytest.fixture(scope="module")

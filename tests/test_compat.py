@@ -19,11 +19,11 @@ from lxml import etree
 from test_foreign import COMPILER, DISCARD, FMI_1, FMI_3, FREE, SOURCE, Maker, built
 
 import mbfmu
-from mbfmu.cross_check import _samples, write_cross_check
+from mbfmu.base.files import write_folder
+from mbfmu.base.result import read_table
 from mbfmu.errors import FmuError, MbfmuError, StepError, UnknownNameError, UsageError
-from mbfmu.files import write_folder
-from mbfmu.inputs import Table, course
-from mbfmu.result import read_table
+from mbfmu.run.cross_check import _samples, write_cross_check
+from mbfmu.run.inputs import Table, course
 
 EXTRA = "extra/org.fmi-standard.fmi-ls-ref/"
 SPAN = {"stop": 0.2}

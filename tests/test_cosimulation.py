@@ -11,11 +11,11 @@ import pytest
 from test_ssp import altered
 
 import mbfmu
-from mbfmu.bonds import bonds_of
-from mbfmu.cosimulation import CoupledResult, couple
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
 from mbfmu.fmu.ssp import Wire
 from mbfmu.model import Block, Body, Defined, Parameter, Port, Prismatic, State, System, World, connect
+from mbfmu.run.bonds import bonds_of
+from mbfmu.run.couple import CoupledResult, couple
 
 STIFFNESS = 4.0
 CROSSED = (Wire("a.rail.s", "b.rail.f", -STIFFNESS), Wire("b.rail.s", "a.rail.f", -STIFFNESS))

@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 import mbfmu
-from mbfmu import demo
+from mbfmu.show import demo
 
 Array = npt.NDArray[np.float64]
 

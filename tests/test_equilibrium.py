@@ -14,9 +14,9 @@ from harness import thorough
 from scipy.optimize import fsolve
 
 import mbfmu
+from mbfmu.analysis.equilibria import STABLE, UNDECIDED, UNSTABLE, Equilibrium, equilibrium_of, read_start
 from mbfmu.dae import derive
 from mbfmu.dae.energy import EXPECTED, with_balance
-from mbfmu.equilibria import STABLE, UNDECIDED, UNSTABLE, Equilibrium, equilibrium_of, read_start
 from mbfmu.errors import EquilibriumError, MbfmuError, ModelError, UnknownNameError, UsageError, ValueRangeError
 from mbfmu.model import Body, BodyShape, FreeMotion, Revolute, RotationalDamper, Subsystem, System, World, connect
 from mbfmu.model.toml import from_toml, to_toml

@@ -11,8 +11,8 @@ from harness import DEFAULTS, SCHEMES, named, thorough
 from struck import G, ball, incline, made, reference, run, stick_slip, woodpecker
 
 import mbfmu
+from mbfmu.analysis.motion.inverse import inverse
 from mbfmu.errors import StartError, StepError, UsageError
-from mbfmu.inverse_dynamics import inverse
 from mbfmu.kernel import Interpreted, describe, vector
 from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.runtime import MANY_EVENTS, MOST_EVENTS, NOT_COMPILED

@@ -19,10 +19,10 @@ from harness import extra
 from scipy.io import loadmat, savemat
 
 import mbfmu
+from mbfmu.base.files import check_outputs, ending_of, is_stream, write_aside
+from mbfmu.base.formats import FORMATS, read_columns, write_columns
+from mbfmu.base.result import Result, read_table
 from mbfmu.errors import MbfmuError, UsageError
-from mbfmu.files import check_outputs, ending_of, is_stream, write_aside
-from mbfmu.formats import FORMATS, read_columns, write_columns
-from mbfmu.result import Result, read_table
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these links nor these devices")
 ODD = np.array([0.1, -1e-300, 1 / 3, 1e308, 5e-324])
@@ -114,7 +114,7 @@ def test_a_pipe_is_written_through(tmp_path: Path) -> None:
 @pytest.mark.parametrize("into", ["pipe", "file"])
 def test_the_standard_output_gets_the_content_between_what_is_printed(into: str, tmp_path: Path) -> None:
     script = (
-        "from pathlib import Path; from mbfmu.files import write_aside; print('first');"
+        "from pathlib import Path; from mbfmu.base.files import write_aside; print('first');"
         "write_aside(Path('/dev/stdout'), b'content\\n'); print('last')"
     )
     command = [sys.executable, "-c", script]
@@ -270,7 +270,7 @@ def test_an_input_from_a_file_that_is_no_table_is_refused() -> None:
 def test_a_table_from_a_pipe_is_read_to_its_end_and_refused_if_it_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mbfmu.formats.LONGEST_STREAM", 100_000)
+    monkeypatch.setattr("mbfmu.base.formats.LONGEST_STREAM", 100_000)
     os.mkfifo(tmp_path / "run.csv")
     for content, said in (("printf 'time,a\\n0,1\\n'", ""), ("yes", "more than 100000 bytes, and may never end")):
         with subprocess.Popen(["sh", "-c", f"exec {content} > run.csv"], cwd=tmp_path, stderr=subprocess.DEVNULL):

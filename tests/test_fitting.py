@@ -11,10 +11,10 @@ import pytest
 
 import mbfmu
 from mbfmu import cli
-from mbfmu.equilibria import read_start
+from mbfmu.analysis.equilibria import read_start
+from mbfmu.base.result import read_table
 from mbfmu.errors import MbfmuError, StartError, UnknownNameError, UsageError
 from mbfmu.model import Block, Defined, Parameter, Port, State
-from mbfmu.result import read_table
 
 TRUE = {"l1": 0.9, "m2": 1.3, "elbow.phi": 0.4}
 CHOICES: dict[str, Any] = {"stepper": "rattle", "step": 2e-3}

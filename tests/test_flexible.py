@@ -19,8 +19,8 @@ from mbfmu.dae.absolute import _coordinates
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.vibration import vibrations
 from mbfmu.errors import MassError, ValueRangeError
-from mbfmu.listing import description
 from mbfmu.model import Beam, BodyShape, Component, Fixed, FreeMotion, Revolute, System, World, connect, flatten
+from mbfmu.show.listing import description
 
 Array = npt.NDArray[np.float64]
 

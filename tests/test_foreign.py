@@ -18,11 +18,11 @@ import pytest
 from harness import thorough
 
 import mbfmu
+from mbfmu.analysis.study.measures import measure
+from mbfmu.analysis.study.subjects import Study, fmu_subject
 from mbfmu.checker import supervise
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
-from mbfmu.inputs import courses
-from mbfmu.study.measures import measure
-from mbfmu.study.subjects import Study, fmu_subject
+from mbfmu.run.inputs import courses
 
 SOURCE = Path(__file__).with_name("foreign.c")
 STANDARD = Path(mbfmu.__file__).parent / "fmu" / "native" / "standard"
@@ -410,7 +410,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[supervise.Supervised]:
             super().__init__(*arguments)
             started.append(self)
 
-    monkeypatch.setattr("mbfmu.fmu_process.Supervised", Noted)
+    monkeypatch.setattr("mbfmu.run.fmu_process.Supervised", Noted)
     return started
 
 

@@ -16,15 +16,15 @@ from harness import thorough
 from struck import ball
 
 import mbfmu
+from mbfmu.analysis.study.measures import measure
+from mbfmu.analysis.study.subjects import Study, fmu_subject
 from mbfmu.checker.probe import steps3
 from mbfmu.checker.probe.scalars import MOST
-from mbfmu.cross_check import write_cross_check
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
 from mbfmu.fmu.ssp import Wire
-from mbfmu.fmu_run import read_fmu
 from mbfmu.model import Model
-from mbfmu.study.measures import measure
-from mbfmu.study.subjects import Study, fmu_subject
+from mbfmu.run.cross_check import write_cross_check
+from mbfmu.run.fmu import read_fmu
 
 MODELS: dict[str, Model | str] = {"two_link": "two_link", "top": "heavy_top", "ball": ball(), "crane": "crane"}
 STEPPERS = {"ball": "projected", "two_link": "rattle", "top": "rattle"}

@@ -15,13 +15,13 @@ from test_moves import swing
 
 import mbfmu
 from mbfmu.errors import FmuError, StepError, UnknownNameError, UsageError
-from mbfmu.inputs import course, courses, formulas, pieces
 from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK, UNFINISHED
 from mbfmu.model import Block, Coordinate, Defined, LagrangianSystem, Port, State, System
-from mbfmu.model_run import CALL
 from mbfmu.prepared.prepare import prepare
 from mbfmu.prepared.start_cache import cache_key
+from mbfmu.run.inputs import course, courses, formulas, pieces
+from mbfmu.run.model import CALL
 
 Array = npt.NDArray[np.float64]
 

@@ -12,11 +12,11 @@ import pytest
 from test_robots import ROBOTS, loaded, unit
 
 import mbfmu
+from mbfmu.analysis.motion.inverse import Motion, efforts_of
 from mbfmu.dae import derive
 from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
 from mbfmu.errors import ModelFileError, UnknownNameError, UsageError
-from mbfmu.inverse_dynamics import Motion, efforts_of
 from mbfmu.model import AffineDrive, Body, BodyShape, FreeMotion, Joint, Revolute, System, World, connect
 from mbfmu.model.library import known_models
 

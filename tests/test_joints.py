@@ -17,7 +17,6 @@ import mbfmu
 import mbfmu.model as model
 from mbfmu.dae import absolute
 from mbfmu.errors import AxisError, ModelError, UnknownNameError, ValueRangeError
-from mbfmu.listing import BASES, components
 from mbfmu.model import (
     AbsoluteSensor,
     AxisMotion,
@@ -49,6 +48,7 @@ from mbfmu.model import (
     connect,
 )
 from mbfmu.model.frame import Frame, identity, rotation_of
+from mbfmu.show.listing import BASES, components
 
 ROOT = Path(__file__).parents[1]
 SEEDS = range(3)

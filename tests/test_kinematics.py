@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mbfmu
+from mbfmu.base.formats import read_columns
 from mbfmu.errors import MassError, UnknownNameError, UsageError
-from mbfmu.formats import read_columns
 from mbfmu.model import FixedTranslation, Parameter, Revolute, System, World, connect
 
 BARS = {"d": 1.3, "l1": 0.5, "l2": 1.2, "l3": 1.0}
@@ -139,7 +139,7 @@ def test_the_motion_of_a_runs_driven_axis_gives_that_of_all_others(
             key = f"{other}.{letter}"
             np.testing.assert_allclose(found[key], run[key], rtol=1e-8, atol=1e-8 * np.abs(run[key]).max())
     table = {"time": run.time, **{f"{axis}.{letter}": run[f"{axis}.{letter}"] for letter in ("phi", "w", "a")}}
-    mbfmu.formats.write_columns(tmp_path / "driven.csv", table)
+    mbfmu.base.formats.write_columns(tmp_path / "driven.csv", table)
     alone = mbfmu.kinematics(name, tmp_path / "driven.csv")
     for other in others:
         key = f"{other}.{'v' if other == 'slider' else 'w'}"

@@ -16,9 +16,9 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipj, ellipk
 
 import mbfmu
+from mbfmu.base.result import Result
 from mbfmu.errors import StepError, ValueRangeError
 from mbfmu.model import Model
-from mbfmu.result import Result
 
 REFERENCES = Path(__file__).parent / "references"
 ABOUT = {"problem", "source", "differences", "parameters", "t"}

@@ -15,8 +15,8 @@ from harness import thorough
 from test_moves import swing
 
 import mbfmu
+from mbfmu.analysis.linearization import Linear
 from mbfmu.errors import FmuError, ResultWarning, UnknownNameError, UsageError
-from mbfmu.linearization import Linear
 from mbfmu.model import Block, Defined, RotationalDamper, Sampled, Subsystem, System
 
 PENDULUM_DOWN = {"shoulder.phi": -math.pi / 2, "elbow.phi": 0.0}

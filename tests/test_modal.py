@@ -9,11 +9,11 @@ import pytest
 from scipy.linalg import expm
 
 import mbfmu
+from mbfmu.analysis.linearization.mechanism import point_of
+from mbfmu.analysis.modal import Locus, Modes
+from mbfmu.analysis.modal.shapes import BodySlopes
+from mbfmu.base.formats import read_columns
 from mbfmu.errors import EquilibriumError, UnknownNameError, UsageError
-from mbfmu.formats import read_columns
-from mbfmu.linearization.mechanism import point_of
-from mbfmu.modal import Locus, Modes
-from mbfmu.modal.shapes import BodySlopes
 from mbfmu.model import (
     Block,
     Body,
@@ -33,7 +33,7 @@ from mbfmu.model import (
     wire,
 )
 from mbfmu.prepared.prepare import prepare
-from mbfmu.viewer.geometry import poses_of
+from mbfmu.show.viewer.geometry import poses_of
 
 # -- the bicycle ------------------------------------------------------------------------------------------------------
 

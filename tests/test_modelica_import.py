@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbfmu
+from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.model import (
     Body,
@@ -25,7 +26,6 @@ from mbfmu.model import (
     World,
     connect,
 )
-from mbfmu.result import Result
 
 FOLDER = Path(__file__).parent / "modelica"
 ROD = {"I_11": 0.001, "I_22": 0.001, "I_33": 0.001}

@@ -19,7 +19,7 @@ from masters import Instance, Unpacked
 from native_fmus import HEADERS, HOST, SANITIZED, SOURCES, Case, built_host, label, unpacked
 
 import mbfmu
-from mbfmu.cache import cache_folder
+from mbfmu.base.cache import cache_folder
 from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import OUTPUT, interface
 from mbfmu.kernel import compiled_library

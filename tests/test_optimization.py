@@ -10,12 +10,12 @@ import pytest
 
 import mbfmu
 from mbfmu import cli
-from mbfmu.equilibria import read_start
+from mbfmu.analysis.equilibria import read_start
+from mbfmu.analysis.sensitivity import Knots
+from mbfmu.analysis.study.measures import MEASURES, SLOPES
+from mbfmu.base.result import read_table
 from mbfmu.errors import MbfmuError
 from mbfmu.model import Block, Defined, Parameter, Port, State
-from mbfmu.result import read_table
-from mbfmu.sensitivity import Knots
-from mbfmu.study.measures import MEASURES, SLOPES
 
 
 def line(c: float = 0.5) -> Block:

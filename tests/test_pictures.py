@@ -46,7 +46,9 @@ def needed(script: str) -> Iterator[str]:
             yield from (
                 models[ast.literal_eval(value)] for key, value in named if key and ast.unparse(key) == "'model'"
             )
-        elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(("examples", "mbfmu.demo")):
+        elif (
+            isinstance(node, ast.ImportFrom) and node.module and node.module.startswith(("examples", "mbfmu.show.demo"))
+        ):
             for module in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
                 path = f"{module.replace('.', '/')}.py"
                 if (ROOT / path).exists() and path != "examples/report.py":  # how all look, not what one shows

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import mbfmu
-from mbfmu import plot
+from mbfmu.base.result import Result
 from mbfmu.errors import UsageError
-from mbfmu.result import Result
+from mbfmu.show import plot
 
 STOP = 0.3
 

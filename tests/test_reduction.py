@@ -20,11 +20,11 @@ from test_modal_bodies import clamped, floating, slopes
 
 import mbfmu
 from examples import boom
+from mbfmu.analysis.reduction import FiniteElementModel, Material, assemble, read_matrices, read_mesh, reduce
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.model import ModalBody, read_modal, write_modal
 from mbfmu.model.library import known_models
-from mbfmu.reduction import FiniteElementModel, Material, assemble, read_matrices, read_mesh, reduce
 
 meshio = extra("meshio", "flexible")
 
@@ -526,6 +526,6 @@ def test_an_excavator_with_a_boom_that_bends_moves_next_to_the_rigid_one() -> No
 
 
 def test_the_message_for_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mbfmu.reduction.mesh.find_spec", lambda _: None)
+    monkeypatch.setattr("mbfmu.analysis.reduction.mesh.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"mbfmu\[flexible\]"):
         read_mesh(Path("bar.msh"), STEEL)

@@ -37,7 +37,6 @@ from mbfmu.dae.redundancy import independent
 from mbfmu.errors import FmuError, ModelError, StartError
 from mbfmu.fmu.interface import interface
 from mbfmu.kernel import Interpreted, describe
-from mbfmu.listing import description
 from mbfmu.model import (
     AxisMotion,
     Body,
@@ -61,6 +60,7 @@ from mbfmu.model import (
     guess,
 )
 from mbfmu.prepared.prepare import prepare
+from mbfmu.show.listing import description
 
 Array = npt.NDArray[np.float64]
 

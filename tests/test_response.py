@@ -9,9 +9,9 @@ import pytest
 import scipy.signal
 
 import mbfmu
+from mbfmu.analysis.linearization import FrequencyResponse, frequency_response
+from mbfmu.base.formats import read_columns
 from mbfmu.errors import UnknownNameError, UsageError
-from mbfmu.formats import read_columns
-from mbfmu.linearization import FrequencyResponse, frequency_response
 from mbfmu.model import (
     Block,
     BodyShape,

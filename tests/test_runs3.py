@@ -18,13 +18,13 @@ from struck import ball
 from test_foreign3 import path_of
 
 import mbfmu
+from mbfmu.analysis.study.measures import measure
+from mbfmu.analysis.study.subjects import Study, fmu_subject
 from mbfmu.checker.probe import drive, steps3
 from mbfmu.checker.probe.events3 import Events
 from mbfmu.errors import FmuError, StepError, UsageError
-from mbfmu.fmu_run import fmu_run, read_fmu
 from mbfmu.model import Model
-from mbfmu.study.measures import measure
-from mbfmu.study.subjects import Study, fmu_subject
+from mbfmu.run.fmu import fmu_run, read_fmu
 
 pytestmark = pytest.mark.skipif(os.name == "nt" or not shutil.which("gcc"), reason="there is no C compiler")
 

@@ -17,7 +17,7 @@ from mbfmu.dae import Dae, derive
 from mbfmu.errors import MbfmuError, ModelFileError
 from mbfmu.model import Body, FreeMotion, Gear, Revolute, RotationalSpring, RotationalStop, Spherical, System, World
 from mbfmu.model.robot_options import RobotOptions
-from mbfmu.viewer import looks_of
+from mbfmu.show.viewer import looks_of
 
 FILE = Path(__file__).parent / "sdf" / "arm.sdf"
 REFERENCE = json.loads((FILE.parents[1] / "references" / "sdf.json").read_text(encoding="utf-8"))

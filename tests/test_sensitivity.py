@@ -10,11 +10,11 @@ from harness import thorough
 
 import mbfmu
 from mbfmu import Sensitivity
+from mbfmu.analysis.sensitivity.recorded import group_size
 from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.model import Block, Defined, Parameter, Port, State
 from mbfmu.prepared.prepare import prepare
-from mbfmu.sensitivity.recorded import group_size
 
 Array = npt.NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from conftest import REFERENCES
 from mechanisms import spatial_arm
 
 import mbfmu
+from mbfmu.base.result import Result, Roles, matching, read_table, roles
 from mbfmu.errors import (
     FmuError,
     MbfmuError,
@@ -26,7 +27,6 @@ from mbfmu.errors import (
     ValueRangeError,
 )
 from mbfmu.model import System
-from mbfmu.result import Result, Roles, matching, read_table, roles
 
 Array = npt.NDArray[np.float64]
 ANGLES = ("shoulder.phi", "elbow.phi")
@@ -476,8 +476,8 @@ def test_a_model_and_its_fmu_choose_alike_before_they_run(
         assert one == other
         assert {name.partition(".")[0] for name in one} == {"elbow"}
         return
-    monkeypatch.setattr("mbfmu.model_run._moved", lambda *_: pytest.fail("ran"))
-    monkeypatch.setattr("mbfmu.simulation.run_apart", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("mbfmu.run.model._moved", lambda *_: pytest.fail("ran"))
+    monkeypatch.setattr("mbfmu.run.simulate.run_apart", lambda *_, **__: pytest.fail("ran"))
     for item in (two_link, two_link_fmu):
         with pytest.raises(UnknownNameError, match=r"'elbow\.fi'; did you mean 'elbow\.phi'"):
             mbfmu.simulate(item, 0.01, show=[choice])

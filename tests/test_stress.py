@@ -18,6 +18,9 @@ from test_cli import Called, call, done
 from test_reduction import MATERIAL, SIZE, STEEL, bar, bar_mesh, hermite
 
 import mbfmu
+from mbfmu.analysis.reduction import Reduction, reduce
+from mbfmu.analysis.reduction.model import rigid_motion
+from mbfmu.analysis.reduction.surface import MOST_CORNERS, coarse
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, ModelFileError, NameInUseError, UsageError, ValueRangeError
 from mbfmu.model import (
@@ -33,9 +36,6 @@ from mbfmu.model import (
     read_modal,
     write_modal,
 )
-from mbfmu.reduction import Reduction, reduce
-from mbfmu.reduction.model import rigid_motion
-from mbfmu.reduction.surface import MOST_CORNERS, coarse
 
 Array = npt.NDArray[np.float64]
 __all__ = ["call", "done"]

@@ -19,15 +19,15 @@ from harness import extra, thorough
 
 import mbfmu
 from mbfmu import cli
+from mbfmu.analysis.study import Row, cluster
+from mbfmu.analysis.study.measures import measure
+from mbfmu.analysis.study.points import points
+from mbfmu.analysis.study.subjects import Study, model_subject
+from mbfmu.analysis.study.table import Table
+from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError, StartError, UnknownNameError, UsageError
-from mbfmu.inputs import courses, formulas
 from mbfmu.model import Block, Defined, Parameter, State, System
-from mbfmu.result import Result
-from mbfmu.study import Row, cluster
-from mbfmu.study.measures import measure
-from mbfmu.study.points import points
-from mbfmu.study.subjects import Study, model_subject
-from mbfmu.study.table import Table
+from mbfmu.run.inputs import courses, formulas
 
 dask, distributed = extra("dask", "sweep"), extra("distributed", "sweep")
 
@@ -306,7 +306,7 @@ def fingerprint(model: Any, monkeypatch: pytest.MonkeyPatch, path: Path, **choic
         found.append(table.study)
         return dict.fromkeys(todo)
 
-    monkeypatch.setattr("mbfmu.study.run", note)
+    monkeypatch.setattr("mbfmu.analysis.study.run", note)
     mbfmu.sweep(model, STOP, measures={"s": "last(elbow.phi)"}, vary={"l1": (0.5,)}, output=path, **choices)
     return found[0]
 

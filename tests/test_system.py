@@ -52,7 +52,7 @@ from mbfmu.model import (
     World,
     connect,
 )
-from mbfmu.simulation import simulate
+from mbfmu.run.simulate import simulate
 
 Array = npt.NDArray[np.float64]
 

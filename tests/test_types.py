@@ -26,16 +26,16 @@ from test_ssp import run as run_ssp
 from test_toolbox import tool
 
 import mbfmu
+from mbfmu.analysis.linearization import linearize
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, UsageError, ValueRangeError
 from mbfmu.fmu.modelica.package import package
 from mbfmu.fmu.reading import OuterFmu, parse_fmu
 from mbfmu.fmu.ssp import Wire, write_ssp
-from mbfmu.linearization import linearize
-from mbfmu.listing import description
 from mbfmu.model import Block, Defined, Parameter, Port, State
 from mbfmu.model.toml import from_toml, schema, to_toml
 from mbfmu.model.toml.reader import tomllib
+from mbfmu.show.listing import description
 
 H = 1e-2
 DISCARD, ERROR = fmi2.fmi2Discard, fmi2.fmi2Error

@@ -17,6 +17,7 @@ import pytest
 from two_frames import Pair, values_of
 
 import mbfmu
+from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UnknownNameError, ValueRangeError
 from mbfmu.model import (
     Body,
@@ -34,7 +35,6 @@ from mbfmu.model import (
 )
 from mbfmu.model.forces.magic_formula import effective_radius, magic_formula, rolling_resistance, stiffness
 from mbfmu.model.forces.tyre_data import complete
-from mbfmu.result import Result
 
 Array = npt.NDArray[np.float64]
 HERE = Path(__file__).parent

@@ -59,7 +59,7 @@ from mbfmu.model.robot.stiffness import suited
 from mbfmu.model.source import Source
 from mbfmu.model.urdf import Origin, RobotOptions, Visual, read_urdf, visuals
 from mbfmu.model.urdf.robot import LARGEST, robot_of
-from mbfmu.viewer import looks_of
+from mbfmu.show.viewer import looks_of
 
 Array = npt.NDArray[np.float64]
 ROBOT = known_models()["robot"]

@@ -18,9 +18,10 @@ from test_drives import BARREL, ROD_OF_DRIVE, crane_with, leg
 
 import mbfmu
 from mbfmu import cli
+from mbfmu.base.formats import FORMATS
+from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError, ModelError, UsageError
 from mbfmu.fmu.ssp import Wire
-from mbfmu.formats import FORMATS
 from mbfmu.model import (
     Body,
     FixedTranslation,
@@ -33,8 +34,7 @@ from mbfmu.model import (
     connect,
 )
 from mbfmu.model.robot_options import RobotOptions
-from mbfmu.result import Result
-from mbfmu.viewer import (
+from mbfmu.show.viewer import (
     Look,
     Page,
     Trajectory,
@@ -46,9 +46,9 @@ from mbfmu.viewer import (
     read_result,
     together,
 )
-from mbfmu.viewer.drawing import Solid, cylinder_of, drawing_of, outline
-from mbfmu.viewer.looks import MOST, TOGETHER
-from mbfmu.viewer.page import three_js
+from mbfmu.show.viewer.drawing import Solid, cylinder_of, drawing_of, outline
+from mbfmu.show.viewer.looks import MOST, TOGETHER
+from mbfmu.show.viewer.page import three_js
 
 STOP = 0.3
 LARGEST_PAGE = 1.5e6

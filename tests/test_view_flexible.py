@@ -27,9 +27,9 @@ from mbfmu.model import (
     World,
     connect,
 )
-from mbfmu.viewer import Trajectory, motion_of_mode, motion_of_model, motion_of_result, page_of, together
-from mbfmu.viewer.bending import LEFT_OUT, Skin, equivalent
-from mbfmu.viewer.drawing import drawing_of
+from mbfmu.show.viewer import Trajectory, motion_of_mode, motion_of_model, motion_of_result, page_of, together
+from mbfmu.show.viewer.bending import LEFT_OUT, Skin, equivalent
+from mbfmu.show.viewer.drawing import drawing_of
 
 Browser = extra("playwright.sync_api", "test").Browser
 
@@ -114,11 +114,11 @@ def test_joints_at_the_frames_of_a_flexible_body_stay_together(planar: bool) -> 
 def test_a_recorded_run_bends_the_bodies_as_the_model_does_and_without_shape_coordinates_not(tmp_path: Path) -> None:
     model, motion = crooked(True), moved(True)
     path = motion.result.write(tmp_path / "run.csv")
-    again = motion_of_result(mbfmu.viewer.read_result(path), "run.csv", model=model)
+    again = motion_of_result(mbfmu.show.viewer.read_result(path), "run.csv", model=model)
     assert points(only_skin(again)) == pytest.approx(points(only_skin(motion)), abs=1e-12)
     run = motion.result
     some = [k for k, name in enumerate(run.names) if ".eta" not in name]
-    poor = mbfmu.result.Result(run.time, tuple(run.names[k] for k in some), run.values[:, some], run.units)
+    poor = mbfmu.base.result.Result(run.time, tuple(run.names[k] for k in some), run.values[:, some], run.units)
     with pytest.warns(UserWarning, match=r"'run.csv' lacks 'beam.eta\[1\]': 'beam' is shown undeformed|opens by"):
         still = motion_of_result(poor, "run.csv", model=model)
     assert not only_skin(still).weights.size
@@ -197,7 +197,9 @@ def test_shape_coordinates_that_are_not_finite_are_refused_by_name() -> None:
     values = run.values.copy()
     values[1, run.names.index("beam.eta[2]")] = np.nan
     with pytest.raises(UsageError, match=r"'run\.csv' has shape coordinates of 'beam' that are not finite"):
-        motion_of_result(mbfmu.result.Result(run.time, run.names, values, run.units), "run.csv", model=crooked(True))
+        motion_of_result(
+            mbfmu.base.result.Result(run.time, run.names, values, run.units), "run.csv", model=crooked(True)
+        )
 
 
 @pytest.mark.parametrize("factor", [-1.0, float("nan"), float("inf")])

@@ -15,7 +15,7 @@ from harness import thorough
 from mechanisms import slider_crank
 
 import mbfmu
-from mbfmu.cache import cache_folder
+from mbfmu.base.cache import cache_folder
 from mbfmu.dae import Layout
 from mbfmu.errors import StartError, StepperError, UnknownNameError
 from mbfmu.fmu.interface import interface

@@ -18,7 +18,6 @@ import mbfmu
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, ModelError, NameInUseError, UnknownNameError, UsageError, ValueRangeError
 from mbfmu.fmu.interface import interface
-from mbfmu.listing import description
 from mbfmu.model import (
     Block,
     Body,
@@ -46,7 +45,8 @@ from mbfmu.model import (
 from mbfmu.model.toml import to_toml
 from mbfmu.prepared.prepare import prepare
 from mbfmu.prepared.start_cache import cache_key
-from mbfmu.viewer import motion_of_model
+from mbfmu.show.listing import description
+from mbfmu.show.viewer import motion_of_model
 
 LAW = Block(
     "law",
@@ -600,7 +600,7 @@ def test_a_sweep_varies_parameters_and_start_values_of_blocks(monkeypatch: pytes
         studies.append(study)
         return dict.fromkeys(todo)
 
-    monkeypatch.setattr("mbfmu.study.run", note)
+    monkeypatch.setattr("mbfmu.analysis.study.run", note)
     mbfmu.sweep(
         machine(), 0.2, measures={"end": "last(hinge.phi)"}, vary={"law.kp": [10.0], "law.I": [0.0, 0.5]}
     )  # fmt: skip

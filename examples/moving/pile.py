@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 import mbfmu
 from examples.film import DOCS, film, present
-from mbfmu.result import Result
+from mbfmu.base.result import Result
 
 Array = npt.NDArray[np.float64]
 TARGET = DOCS / "moving" / "pile.gif"

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import mbfmu
 from examples.film import DOCS, film, present
-from mbfmu.result import Result
+from mbfmu.base.result import Result
 
 Array = npt.NDArray[np.float64]
 TARGET = DOCS / "moving" / "walker.gif"

@@ -12,7 +12,7 @@ supervise.py  starts and supervises that process, for mbfmu.simulate too
 from collections.abc import Collection
 from os import PathLike
 
-from mbfmu.arguments import checked
+from mbfmu.base.arguments import checked
 from mbfmu.checker import archive, dynamic, static
 from mbfmu.checker.outcome import PRACTICE, Outcome, Rule
 from mbfmu.errors import UsageError, nearest

@@ -35,7 +35,7 @@ from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
-    from mbfmu.linearization import FrequencyResponse, Margin
+    from mbfmu.analysis.linearization import FrequencyResponse, Margin
 
 ROWS = 24
 """Largest number of pairs in the table."""
@@ -92,15 +92,15 @@ def bode(
     robot: Any = None,
 ) -> Report:
     """Compute gain and phase from inputs to outputs over the frequency, with their margins; draw and write them."""
-    from mbfmu.files import check_outputs
-    from mbfmu.formats import format_of
-    from mbfmu.linearization.response import spread
+    from mbfmu.analysis.linearization.response import spread
+    from mbfmu.base.files import check_outputs
+    from mbfmu.base.formats import format_of
     from mbfmu.model.library import is_fmu
 
     if output:
         format_of(output)
     if plot:
-        from mbfmu.plot import picture_format, plot_bode
+        from mbfmu.show.plot import picture_format, plot_bode
 
         picture_format(plot)
     check_outputs((output, plot), (model, *pairs(inputs).values(), *present(start)))

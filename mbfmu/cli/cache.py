@@ -14,7 +14,7 @@ def cache(
     """Show where the cache is and how much is in it, or clear it."""
     from rich.table import Table
 
-    from mbfmu import cache as store
+    from mbfmu.base import cache as store
 
     path, largest, before = store.cache_folder(), store.limit(), sum(item.size for item in store.usage())
     if clear:

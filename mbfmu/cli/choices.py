@@ -227,7 +227,7 @@ def begun(start: Path | None, values: Sequence[str] | None) -> dict[str, float |
     """
     if start is None:
         return settings(values)
-    from mbfmu.equilibria import read_start  # not before it is needed
+    from mbfmu.analysis.equilibria import read_start  # not before it is needed
 
     return {**read_start(start), **settings(values)}
 

@@ -40,14 +40,14 @@ def compare(
     robot: Any = None,
 ) -> Report:
     """Run every stepper with every step on a model, and advise which to use."""
-    from mbfmu.comparison import ENDINGS, compare, shown
-    from mbfmu.files import check_outputs, ending_of
+    from mbfmu.analysis.compare import ENDINGS, compare, shown
+    from mbfmu.base.files import check_outputs, ending_of
 
     if output:
         ending_of(output, ENDINGS)
     check_outputs((output, plot), (model,))
     if plot:
-        from mbfmu.plot import picture_format, plot_comparison
+        from mbfmu.show.plot import picture_format, plot_comparison
 
         picture_format(plot)
     lengths = [number("--steps", text) for text in steps.split(",")]

@@ -32,7 +32,7 @@ def compat(
     ] = False,
 ) -> Report:
     """Write the FMI Cross-Check files of an FMU: inputs, reference solution, options and ReadMe."""
-    from mbfmu.cross_check import write_cross_check
+    from mbfmu.run.cross_check import write_cross_check
 
     done = write_cross_check(
         fmu,

@@ -172,7 +172,7 @@ def rules() -> list[tuple[str, str]]:
 
 def upward() -> list[str]:
     """Return the axes that can point upwards."""
-    from mbfmu.viewer.motion import UPWARD
+    from mbfmu.show.viewer.motion import UPWARD
 
     return list(UPWARD)
 

@@ -18,8 +18,8 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from typer.core import TyperCommand, TyperGroup
 
+from mbfmu.base.files import is_standard_output
 from mbfmu.errors import MbfmuError
-from mbfmu.files import is_standard_output
 
 PAGE = 150
 """Number of columns of a table that is written to a file or to another program."""

@@ -14,7 +14,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--folder", "-o", help="where the files go")] = Path("mbfmu_demo"),
 ) -> Report:
     """Export a loader crane, check it, and drive it in closed loop through FMPy."""
-    from mbfmu.demo import run_demo
+    from mbfmu.show.demo import run_demo
 
     found = run_demo(folder, tell)
     table = Table(title="crane as an FMU, its two cylinders under PID control, 10 s", title_justify="left")

@@ -14,7 +14,7 @@ def describe(
 ) -> Report:
     """Explain a model: bodies, joints, loops, degrees of freedom, redundant constraints."""
     from mbfmu.cli.tables import table
-    from mbfmu.listing import description
+    from mbfmu.show.listing import description
 
     system = mbfmu.load(model, settings(values), free or (), robot)
     found = description(system, coordinates)

@@ -15,7 +15,7 @@ from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 
 if TYPE_CHECKING:
-    from mbfmu.equilibria import Equilibrium, Item
+    from mbfmu.analysis.equilibria import Equilibrium, Item
 
 ROUNDED = 1e-12
 """Largest coordinate that is shown as zero, m or rad."""
@@ -37,8 +37,8 @@ def equilibrium(
     robot: Any = None,
 ) -> Report:
     """Compute where a machine stays at rest or moves steadily, and whether that is stable; write it as a start."""
-    from mbfmu.equilibria import ENDINGS
-    from mbfmu.files import check_outputs, ending_of
+    from mbfmu.analysis.equilibria import ENDINGS
+    from mbfmu.base.files import check_outputs, ending_of
 
     if output:
         ending_of(output, ENDINGS)

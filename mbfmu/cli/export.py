@@ -101,7 +101,7 @@ def export(
     robot: Any = None,
 ) -> Report:
     """Write a model with its stepper as an FMU."""
-    from mbfmu.files import check_outputs, ending_of
+    from mbfmu.base.files import check_outputs, ending_of
     from mbfmu.fmu.export import CORRECTIONS, PLATFORMS
     from mbfmu.fmu.recipe import find_recipe
 

@@ -33,7 +33,7 @@ from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 
 if TYPE_CHECKING:
-    from mbfmu.fitting import Fit, Fitted
+    from mbfmu.analysis.fit import Fit, Fitted
 
 
 @with_robot
@@ -85,8 +85,8 @@ def fit(
     robot: Any = None,
 ) -> Report:
     """Compute parameters and start values of a model that fit measured outputs."""
-    from mbfmu.equilibria import ENDINGS, write_start
-    from mbfmu.files import check_outputs, ending_of
+    from mbfmu.analysis.equilibria import ENDINGS, write_start
+    from mbfmu.base.files import check_outputs, ending_of
 
     if output:
         ending_of(output, ENDINGS)

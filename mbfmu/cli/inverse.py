@@ -61,13 +61,13 @@ def inverse(
     robot: Any = None,
 ) -> Report:
     """Compute the efforts of the drives, and the reactions, that a given motion takes."""
-    from mbfmu.files import check_outputs
-    from mbfmu.formats import format_of
+    from mbfmu.base.files import check_outputs
+    from mbfmu.base.formats import format_of
 
     if output:
         format_of(output)
     if plot:
-        from mbfmu.plot import picture_format, plot_result
+        from mbfmu.show.plot import picture_format, plot_result
 
         picture_format(plot)
     given = given_motion(motion)

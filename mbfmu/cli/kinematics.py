@@ -71,14 +71,14 @@ def kinematics(
     robot: Any = None,
 ) -> Report:
     """Compute positions, rates and accelerations that follow from driven axes, or the workspace of a frame."""
-    from mbfmu.files import check_outputs
-    from mbfmu.formats import format_of
-    from mbfmu.study.points import grid as spread
+    from mbfmu.analysis.study.points import grid as spread
+    from mbfmu.base.files import check_outputs
+    from mbfmu.base.formats import format_of
 
     if output:
         format_of(output)
     if plot:
-        from mbfmu.plot import picture_format, plot_result, plot_workspace
+        from mbfmu.show.plot import picture_format, plot_result, plot_workspace
 
         picture_format(plot)
     if bool(motion) == bool(frame):

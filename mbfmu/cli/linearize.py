@@ -35,7 +35,7 @@ from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
-    from mbfmu.linearization import Linear, Mode
+    from mbfmu.analysis.linearization import Linear, Mode
 
 AT_REST = 1e-6
 """Largest acceleration in an equilibrium, m/s2 or rad/s2."""
@@ -91,8 +91,8 @@ def linearize(
     robot: Any = None,
 ) -> Report:
     """Show the modes about a start or a later state: frequencies, damping, shapes; write A, B, C, D."""
-    from mbfmu.files import check_outputs, ending_of
-    from mbfmu.linearization import ENDINGS
+    from mbfmu.analysis.linearization import ENDINGS
+    from mbfmu.base.files import check_outputs, ending_of
     from mbfmu.model.library import is_fmu
 
     if output:
@@ -156,7 +156,7 @@ def _modes(name: str, found: "Linear", modes: "tuple[Mode, ...]") -> Table:
 
 def _shapes(found: "Linear", modes: "tuple[Mode, ...]") -> Table:
     """Return the table of amplitudes and phases, relative to the largest coordinate of each mode."""
-    from mbfmu.linearization.linear import place_of
+    from mbfmu.analysis.linearization.linear import place_of
 
     some = modes[:SHAPES]
     table = Table()

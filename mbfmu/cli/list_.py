@@ -23,7 +23,7 @@ def list_(
 ) -> Report:
     """List the models, steppers or components."""
     from mbfmu.cli.tables import table
-    from mbfmu.listing import components, models, steppers
+    from mbfmu.show.listing import components, models, steppers
 
     listings: dict[Kind, Callable[[], list[dict[str, Any]]]] = {
         Kind.models: models,

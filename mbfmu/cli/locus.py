@@ -17,7 +17,7 @@ from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
-    from mbfmu.modal import Locus
+    from mbfmu.analysis.modal import Locus
 
 ROWS, SHOWN = 24, 8
 """Largest numbers of values and of eigenvalues in the table."""
@@ -46,14 +46,14 @@ def locus(
     robot: Any = None,
 ) -> Report:
     """Compute the eigenvalues over a parameter, and the values at which one becomes stable or unstable."""
-    from mbfmu.files import check_outputs
-    from mbfmu.formats import format_of
-    from mbfmu.study.points import grid
+    from mbfmu.analysis.study.points import grid
+    from mbfmu.base.files import check_outputs
+    from mbfmu.base.formats import format_of
 
     if output:
         format_of(output)
     if plot:
-        from mbfmu.plot import picture_format, plot_locus
+        from mbfmu.show.plot import picture_format, plot_locus
 
         picture_format(plot)
     check_outputs((output, plot), (model, *present(start)))

@@ -21,7 +21,7 @@ def modelica(
     own: Annotated[bool, typer.Option("--own-connectors", help="do without the Modelica Standard Library")] = False,
 ) -> Report:
     """Write a Modelica package that gives FMUs flanges, and calls those for model exchange if it is a folder."""
-    from mbfmu.files import check_outputs
+    from mbfmu.base.files import check_outputs
     from mbfmu.fmu.modelica import write_modelica
     from mbfmu.fmu.ssp import components
 

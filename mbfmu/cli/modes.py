@@ -17,7 +17,7 @@ from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError, first_of
 
 if TYPE_CHECKING:
-    from mbfmu.modal import Modes, ModeShape
+    from mbfmu.analysis.modal import Modes, ModeShape
 
 SHAPES = 8
 """Largest number of modes in the table of shapes."""
@@ -46,12 +46,12 @@ def modes(
     robot: Any = None,
 ) -> Report:
     """Show frequencies, damping and mode shapes about an equilibrium or a steady motion, and what takes part."""
-    from mbfmu.files import check_outputs
+    from mbfmu.base.files import check_outputs
 
     if mode is not None and animate is None:
         raise UsageError("--mode is the number of the mode on a page: give --animate PAGE.html too")
     if animate:
-        from mbfmu.viewer import refuse_page
+        from mbfmu.show.viewer import refuse_page
 
         refuse_page(animate)
     check_outputs((animate,), (model, *present(start)))

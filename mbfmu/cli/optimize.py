@@ -97,9 +97,9 @@ def optimize(
     robot: Any = None,
 ) -> Report:
     """Compute parameters, start values and inputs for which an expression of measures of a run is least."""
-    from mbfmu.equilibria import ENDINGS, write_start
-    from mbfmu.files import check_outputs, ending_of
-    from mbfmu.formats import format_of
+    from mbfmu.analysis.equilibria import ENDINGS, write_start
+    from mbfmu.base.files import check_outputs, ending_of
+    from mbfmu.base.formats import format_of
 
     if output:
         ending_of(output, ENDINGS)

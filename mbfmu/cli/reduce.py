@@ -12,7 +12,7 @@ from mbfmu.cli.choices import number, present
 from mbfmu.cli.console import Report, Tell
 
 if TYPE_CHECKING:
-    from mbfmu.reduction import FiniteElementModel, Frequency, Reduction
+    from mbfmu.analysis.reduction import FiniteElementModel, Frequency, Reduction
 
 
 def reduce(
@@ -71,18 +71,18 @@ def reduce(
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="picture of each mode")] = None,
 ) -> Report:
     """Reduce a finite element model to the modes of a flexible body (Craig and Bampton), for a ModalBody."""
+    from mbfmu.analysis.reduction import reduce as reduced
+    from mbfmu.base.files import check_outputs, ending_of
     from mbfmu.errors import UsageError
-    from mbfmu.files import check_outputs, ending_of
     from mbfmu.model import write_modal
     from mbfmu.model.flexible.modal_data import ENDINGS
     from mbfmu.model.flexible.sid import SID
-    from mbfmu.reduction import reduce as reduced
 
     if ending_of(output, ENDINGS) == SID and stress:
         raise UsageError(f"a {SID} file holds no stresses that are outputs: write a .npz file, or leave out --stress")
     check_outputs((output, plot), (source, *present(mass, nodes)))
     if plot:
-        from mbfmu.plot import picture_format
+        from mbfmu.show.plot import picture_format
 
         picture_format(plot)
     tell("read", 0.0)
@@ -103,7 +103,7 @@ def reduce(
         tell=tell,
     )
     if plot:
-        from mbfmu.plot import plot_modes
+        from mbfmu.show.plot import plot_modes
 
         tell("plot", 0.0)
         shapes = [model.translations(mode) for mode in found.modes.T]
@@ -135,9 +135,9 @@ def _placed(option: str, texts: list[str]) -> tuple[list[str], dict[str, tuple[f
 def _model(
     source: Path, material: dict[str, float | None], mass: Path | None, nodes: Path | None
 ) -> "FiniteElementModel":
+    from mbfmu.analysis.reduction import Material, read_matrices, read_mesh
+    from mbfmu.analysis.reduction.matrices import ENDINGS
     from mbfmu.errors import UsageError
-    from mbfmu.reduction import Material, read_matrices, read_mesh
-    from mbfmu.reduction.matrices import ENDINGS
 
     if not source.is_file():
         raise UsageError(f"there is no file '{source}'")

@@ -33,7 +33,7 @@ from mbfmu.cli.robot import with_robot
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
-    from mbfmu.result import Result
+    from mbfmu.base.result import Result
 
 DRIFT = 1e-6
 """Smallest constraint residual that gives a notice."""
@@ -79,13 +79,13 @@ def simulate(
     robot: Any = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy in a process of its own."""
-    from mbfmu.files import check_outputs
-    from mbfmu.formats import format_of
+    from mbfmu.base.files import check_outputs
+    from mbfmu.base.formats import format_of
 
     if output:
         format_of(output)
     if plot:
-        from mbfmu.plot import picture_format, plot_result
+        from mbfmu.show.plot import picture_format, plot_result
 
         picture_format(plot)
     file = Path(start) if start and Path(start).suffix in {".json", ".toml"} else None
@@ -156,7 +156,7 @@ def extremes(result: "Result", name: str) -> dict[str, Any]:
 
 def table(result: "Result") -> tuple[Table | str, ...]:
     """Return the table of the chosen variables, or of those that a reader looks for first and a line about the rest."""
-    from mbfmu.result import selection
+    from mbfmu.base.result import selection
 
     rows = Table(title_justify="left")
     for heading in ("variable", "unit", "last", "min", "max"):

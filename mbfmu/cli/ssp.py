@@ -38,7 +38,7 @@ def ssp(
     ] = None,
 ) -> Report:
     """Write several FMUs and their connections as one .ssp file."""
-    from mbfmu.files import check_outputs
+    from mbfmu.base.files import check_outputs
     from mbfmu.fmu.ssp import Coupling, assigned, components, read_coupling, wire, write_ssp
 
     told = len(parts) == 1 and parts[0].endswith(".toml")

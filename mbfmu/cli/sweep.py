@@ -31,7 +31,7 @@ from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.robot import with_robot
 
 if TYPE_CHECKING:
-    from mbfmu.study import Row
+    from mbfmu.analysis.study import Row
 
 
 @with_robot
@@ -93,8 +93,8 @@ def sweep(
     robot: Any = None,
 ) -> Report:
     """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""
-    from mbfmu.files import check_outputs
-    from mbfmu.study import grid, refuse_structure
+    from mbfmu.analysis.study import grid, refuse_structure
+    from mbfmu.base.files import check_outputs
 
     check_outputs((output,), (model, *pairs(inputs).values()))
     grids = {name: grid(name, text) for name, text in pairs(vary).items()}

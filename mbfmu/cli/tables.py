@@ -5,7 +5,7 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from mbfmu.listing import Row
+from mbfmu.show.listing import Row
 
 
 def table(title: str, rows: list[Row]) -> Table:

@@ -86,9 +86,9 @@ def view(
     robot: Any = None,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
-    from mbfmu.files import check_outputs
+    from mbfmu.base.files import check_outputs
     from mbfmu.model.library import is_fmu
-    from mbfmu.viewer import refuse_page, view
+    from mbfmu.show.viewer import refuse_page, view
 
     name = Path(model).stem
     path = output or Path(f"{name}.html")

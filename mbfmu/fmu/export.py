@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import mbfmu
-from mbfmu.arguments import checked
+from mbfmu.base.arguments import checked
+from mbfmu.base.files import ending_of, write_aside
 from mbfmu.errors import FmuError, UsageError, nearest
-from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.description import Binary, Header, check_texts, model_description
 from mbfmu.fmu.description3 import build_description, model_description3
 from mbfmu.fmu.documentation import documentation

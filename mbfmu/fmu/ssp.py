@@ -18,9 +18,9 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 import mbfmu
-from mbfmu.arguments import checked
+from mbfmu.base.arguments import checked
+from mbfmu.base.files import ending_of, write_aside
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
-from mbfmu.files import ending_of, write_aside
 from mbfmu.fmu.conversion import conversion, said
 from mbfmu.fmu.description import document
 from mbfmu.fmu.parameter_set import Value, add_definitions, parameter_set

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
-from mbfmu.cache import cache_folder, check_folder, keep, list_folder, passing_folder, verified
+from mbfmu.base.cache import cache_folder, check_folder, keep, list_folder, passing_folder, verified
 from mbfmu.errors import MbfmuError, UsageError
 
 EARLY = 50_000

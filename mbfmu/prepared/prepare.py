@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from mbfmu.arguments import number
-from mbfmu.cache import verified
+from mbfmu.base.arguments import number
+from mbfmu.base.cache import verified
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.branches import start_notices
 from mbfmu.dae.choice import chosen

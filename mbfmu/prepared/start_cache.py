@@ -24,7 +24,7 @@ import casadi as ca
 import numpy as np
 
 import mbfmu
-from mbfmu.cache import cache_folder, keep, verified
+from mbfmu.base.cache import cache_folder, keep, verified
 from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved
 from mbfmu.dae.vibration import Vibration

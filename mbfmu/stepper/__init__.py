@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mbfmu.base.extensions import STEPPERS, registered
 from mbfmu.dae import Dae
 from mbfmu.errors import StepperError, UnknownNameError, nearest
-from mbfmu.extensions import STEPPERS, registered
 from mbfmu.stepper import (
     baumgarte,
     block_multistep,

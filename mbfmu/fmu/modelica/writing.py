@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from mbfmu.arguments import checked
+from mbfmu.base.arguments import checked
+from mbfmu.base.files import ending_of, is_standard_output, is_stream, write_aside, write_folder
 from mbfmu.errors import UsageError
-from mbfmu.files import ending_of, is_standard_output, is_stream, write_aside, write_folder
 from mbfmu.fmu.modelica.exchange import FUNCTIONS, HEADER
 from mbfmu.fmu.modelica.language import identifier, text_of
 from mbfmu.fmu.modelica.package import common, common_names, content, ending, package

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.base.files import ending_of
+from mbfmu.base.formats import read_columns, write_columns
 from mbfmu.errors import ModelFileError, NameInUseError, ValueRangeError
-from mbfmu.files import ending_of
-from mbfmu.formats import read_columns, write_columns
 from mbfmu.model.component import is_name
 from mbfmu.model.flexible.sid import SID, read_sid, write_sid
 from mbfmu.model.flexible.stresses import ModalSurface, StressPoints

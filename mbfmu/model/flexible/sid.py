@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from mbfmu.base.files import write_aside
 from mbfmu.errors import ModelFileError
-from mbfmu.files import write_aside
 from mbfmu.model.flexible.sid_text import Array, Body, Matrix, Node, matrix_of, read_body, text_of
 
 SID = ".sid_fem"

@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import mbfmu.model
+from mbfmu.base.extensions import COMPONENTS, registered
 from mbfmu.errors import MbfmuError, ModelFileError
-from mbfmu.extensions import COMPONENTS, registered
 from mbfmu.model.block import Block, Defined, Port, State
 from mbfmu.model.component import OWN_SIZE, Component, Law, Quantity
 from mbfmu.model.parameter import Parameter

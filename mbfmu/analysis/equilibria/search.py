@@ -1,0 +1,292 @@
+"""The search for equilibria: from the start, and from where the mechanism can get from there."""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.analysis.equilibria.failures import failure, outside, refuse_loose
+from mbfmu.analysis.equilibria.newton import (
+    FARTHEST,
+    LONGEST,
+    MOST_STEPS,
+    RANK,
+    SETTLED,
+    SHORT,
+    Found,
+    evaluated,
+    newton,
+)
+from mbfmu.analysis.equilibria.problem import Problem, State, column, outputs_at, whole
+from mbfmu.analysis.linearization.mechanism import Point, linearized
+from mbfmu.errors import UsageError
+
+Array = npt.NDArray[np.float64]
+
+COARSE = 0.03
+"""The same for a second try: where a whole line of equilibria bends, the first asks for corrections along it."""
+AROUND = (3.0, 1.0)
+"""Distances of other starts, m, rad or nominal sizes: nearly opposite, and beside."""
+UNEVEN = 0.05
+"""Largest further shift of a start, for starts that are singular positions."""
+MOST_STARTS = 8
+"""Largest number of freedoms along which other starts lie."""
+PARALLEL = 0.99
+"""Cosine from which two freedoms are one."""
+SAME = 1e-6
+"""Largest difference of two equilibria that count as one, relative to the sizes of the unknowns."""
+MOST_BRANCHES = 6
+"""Largest number of further equilibria that are told."""
+AS_NEAR = 1.1
+"""Largest ratio of the distances of two equilibria from the start that makes them equally near."""
+LATER = (0.0, 0.37, 1.1)
+"""Times at which a steady motion is looked at, s."""
+STEADY = 1e-6
+"""Largest change of accelerations, m/s2 or rad/s2, and of scaled rates of states, 1/s, in a steady motion."""
+PLACE = "place"
+"""Kind of the equations of coordinates that are held."""
+BOUND = ("constraint", PLACE)
+"""Kinds of the equations that bind coordinates."""
+CLOSINGS = 3
+"""Number of corrections after each part of the way of held coordinates."""
+QUATERNION = 4
+"""Number of entries of a quaternion, which with all signs reversed is the same rotation."""
+
+
+def search(problem: Problem) -> tuple[Found, list[Found], tuple[str, ...]]:
+    """Return the equilibrium, those around, and notices.
+
+    Raises:
+        EquilibriumError: there is none, or it is not determined.
+    """
+    begin = _first(problem)
+    if begin.met:
+        refuse_loose(problem, begin)
+    found = [begin] if begin.met else []
+    seen = [_signature(problem, item) for item in found]
+    loose = None
+    for x in _around(problem):
+        other = newton(problem, x)
+        if other.met and other.rank < len(other.x):
+            loose = loose or other
+        elif other.met:
+            own = _signature(problem, other)
+            if not any(_is_one(own, signature) for signature in seen):
+                found.append(other)
+                seen.append(own)
+    inside = [item for item in found if not outside(problem, item)]
+    if loose and not found:
+        refuse_loose(problem, loose)
+    if not inside:
+        raise failure(problem, found[0] if found else begin)
+
+    def distance(item: Found) -> float:
+        return float(np.linalg.norm((item.x - problem.first) / problem.sizes))
+
+    if begin in inside:
+        others = sorted(inside[1:], key=distance)
+        return begin, others[:MOST_BRANCHES], ()
+    nearest_first = sorted(inside, key=distance)
+    near = [item for item in nearest_first if distance(item) <= AS_NEAR * distance(nearest_first[0])]
+    first = next((item for item in near if _stable(problem, item)), near[0])
+    text = "Newton's method fails from the start values; this equilibrium was found from a start beside them"
+    others = [item for item in nearest_first if item is not first]
+    return first, others[:MOST_BRANCHES], (f"{problem.dae.name}: {text}",)
+
+
+def _first(problem: Problem) -> Found:
+    """Return where Newton's method ends from the start, first with held coordinates brought to their values."""
+    begins: list[Found] = []
+    brought = _brought(problem)
+    for x in (problem.first,) if brought is problem.first else (brought, problem.first):
+        for coarse in ((), (COARSE,)):
+            begins.append(newton(problem, x, *coarse))
+            if begins[-1].met:
+                return begins[-1]
+    return begins[0]
+
+
+def _brought(problem: Problem) -> Array:
+    """Return where the mechanism gets if held coordinates go to their values, with its loops closed all the way."""
+    x, n = problem.first, problem.dae.n
+    held = np.array([kind == PLACE for kind in problem.kinds if kind in BOUND], dtype=bool)
+    gaps, _ = _binding(problem, x)
+    far = float(np.max(np.abs(gaps[held]), initial=0.0))
+    if not LONGEST < far <= FARTHEST:
+        return x
+    for left in range(math.ceil(far / LONGEST), 0, -1):
+        part = np.where(held, 1 / left, 1.0)
+        for _ in range(CLOSINGS):
+            gaps, C = _binding(problem, x)
+            if not (np.all(np.isfinite(C)) and np.all(np.isfinite(gaps))):
+                return problem.first
+            x = x.copy()
+            x[:n] -= np.linalg.pinv(C, rcond=RANK) @ (part * gaps)
+            part = np.where(held, 0.0, 1.0)
+    return x
+
+
+def _binding(problem: Problem, x: Array) -> tuple[Array, Array]:
+    """Return residuals and slopes of the equations that bind coordinates, shapes (m,) and (m, n)."""
+    f, J = evaluated(problem, x)
+    bound = np.array([kind in BOUND for kind in problem.kinds], dtype=bool)
+    return f[bound], J[bound, : problem.dae.n]
+
+
+def _around(problem: Problem) -> Iterable[Array]:
+    """Yield other starts: where the mechanism comes to rest, and where it gets along each of its freedoms."""
+    dae = problem.dae
+    n_q = dae.n
+    first_state = n_q * (2 if problem.moving else 1)
+    states = range(first_state, first_state + sum(item.start is not None for item in dae.states))
+    uneven = np.zeros(len(problem.first))
+    for number, k in enumerate([*range(n_q), *states], 1):
+        uneven[k] = UNEVEN * math.sin(number)
+    ways: list[Array] = []
+    for k in range(n_q):
+        ahead = _way(problem, problem.first, np.eye(n_q)[k])[0]
+        if ahead.any() and not any(abs(ahead @ way) > PARALLEL for way in ways) and len(ways) < MOST_STARTS:
+            ways.append(ahead / np.linalg.norm(ahead))
+    if n_q and not problem.moving:
+        yield _released(problem, _walked(problem, problem.first, uneven[:n_q], UNEVEN))
+    for sign in (1.0, -1.0):
+        beside = _walked(problem, problem.first, sign * uneven[:n_q], UNEVEN).copy()
+        beside[n_q:] += sign * (uneven * problem.sizes)[n_q:]
+        yield beside
+        for distance in AROUND:
+            for way in ways:
+                yield _walked(problem, beside, sign * way, distance)
+            for k in states:
+                moved = beside.copy()
+                moved[k] += sign * distance * problem.sizes[k]
+                yield moved
+
+
+def _way(problem: Problem, x: Array, ahead: Array) -> tuple[Array, Array]:
+    """Return the part of a direction of the coordinates that constraints leave free, and the correction to meet them.
+
+    Both have the shape (n,); the values of coordinates that are held count as constraints.
+    """
+    n = problem.dae.n
+    gaps, C = _binding(problem, x)
+    if not (np.all(np.isfinite(C)) and np.all(np.isfinite(gaps))):
+        return np.zeros(n), np.zeros(n)
+    inverse = np.linalg.pinv(C, rcond=RANK)
+    free = ahead - inverse @ (C @ ahead)
+    return np.where(np.abs(free) > RANK, free, 0.0), -inverse @ gaps
+
+
+def _walked(problem: Problem, x: Array, ahead: Array, distance: float) -> Array:
+    """Return where the mechanism gets in a direction, with its loops closed all the way.
+
+    Args:
+        problem: unknowns and equations.
+        x: unknowns at the start.
+        ahead: direction of the coordinates, shape (n,).
+        distance: how far the fastest coordinate moves, m or rad.
+    """
+    n, steps = problem.dae.n, math.ceil(distance / LONGEST)
+    if not n:
+        return x
+    for _ in range(steps):
+        free, _ = _way(problem, x, ahead)
+        size = float(np.max(np.abs(free), initial=0.0))
+        if not size:
+            break
+        ahead, x = free / size, x.copy()
+        x[:n] += distance / steps * ahead
+        x[:n] += _way(problem, x, ahead)[1]
+    return x
+
+
+def _released(problem: Problem, x: Array) -> Array:
+    """Return about where the mechanism comes to rest if it is released and hardly moves for resistance.
+
+    Each step goes along the accelerations at rest, which are the steepest descent of the potential energy in the metric
+    of the mass matrix; its length halves when the direction turns back.
+    """
+    n, length, last = problem.dae.n, LONGEST, np.zeros(problem.dae.n)
+    moved = np.array([kind == "acceleration" for kind in problem.kinds], dtype=bool)
+    for _ in range(MOST_STEPS):
+        ahead, closing = _way(problem, x, evaluated(problem, x)[0][moved])
+        size = float(np.max(np.abs(ahead), initial=0.0))
+        if ahead @ last < 0:
+            length /= 2
+        if length < SHORT or not SETTLED < size < math.inf:
+            break
+        last, x = ahead, x.copy()
+        x[:n] += length * ahead / size + closing
+    return x
+
+
+def _signature(problem: Problem, found: Found) -> Array:
+    """Return numbers that are the same for one equilibrium, whatever full turns and signs of quaternions it came by."""
+    dae, at = problem.dae, problem.at(found.x)
+    numbers = list((found.x / problem.sizes)[dae.n * (2 if problem.moving else 1) :])
+    if not dae.n:
+        return np.array(numbers)
+    y, units = outputs_at(dae, at, whole(dae, at.u, at.p, at.q)), {item.name: item.unit for item in dae.outputs}
+    groups: dict[str, list[str]] = {}
+    for name in problem.positions:
+        groups.setdefault(name.partition("[")[0], []).append(name)
+    for names in groups.values():
+        values = np.array([y[name] for name in names])
+        if units[names[0]] == "rad":
+            numbers += [*np.cos(values), *np.sin(values)]
+        elif units[names[0]] == "1" and len(names) == QUATERNION:
+            numbers += np.outer(values, values).ravel().tolist()
+        else:
+            numbers += values.tolist()
+    return np.array(numbers)
+
+
+def _is_one(one: Array, other: Array) -> bool:
+    return bool(np.max(np.abs(one - other) / np.maximum(1, np.abs(other)), initial=0.0) <= SAME)
+
+
+def _stable(problem: Problem, found: Found) -> bool:
+    return not np.any(eigenvalues(problem, found).real > 0)
+
+
+def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
+    """Return the eigenvalues of the linearization there, 1/s, each conjugate pair once; none if it changes in time.
+
+    In a steady motion it does unless only coordinates move whose place the motion does not depend on; sampled blocks of
+    several periods change it too.
+    """
+    dae, at = problem.dae, problem.at(found.x)
+    if _others_move(problem, at) or not lasts(problem, found):
+        return np.zeros(0, dtype=np.complex128)
+    try:
+        linear = linearized(dae, Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p, at.q), 0.0), ())
+    except UsageError:  # several periods
+        return np.zeros(0, dtype=np.complex128)
+    return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)
+
+
+def _others_move(problem: Problem, at: State) -> bool:
+    """Return whether coordinates move whose rates are not held."""
+    rates = zip(problem.dae.coordinates, at.v, strict=True)
+    return any(abs(v) > SETTLED and name not in problem.hold for name, v in rates)
+
+
+def lasts(problem: Problem, found: Found) -> bool:
+    """Return whether a motion in which the held coordinates alone move stays steady: nothing depends on their places.
+
+    It is not judged where others move, such as quaternions, whose rates change.
+    """
+    dae, at = problem.dae, problem.at(found.x)
+    if not problem.moving or _others_move(problem, at):
+        return True
+    p = whole(dae, at.u, at.p, at.q)
+    here, *later = (
+        np.concatenate(
+            [
+                column(dae.acceleration(there, at.v, at.z, at.u, p, 0.0)[0]),
+                column(dae.flow(there, at.v, at.z, at.u, p, 0.0)) / dae.nominal_states,
+            ]
+        )
+        for there in (at.q + time * at.v for time in LATER)
+    )
+    return all(bool(np.max(np.abs(item - here), initial=0.0) <= STEADY) for item in later)

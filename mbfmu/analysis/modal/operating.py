@@ -1,0 +1,227 @@
+"""The state about which a model vibrates: its start if it stays there or moves on steadily, else an equilibrium.
+
+A state is steady if q(t) = q0 + v0 t, z(t) = z0 meet the equations of motion: a bicycle that rides straight on, a rotor
+that turns, or a machine at rest. Quaternions turn on instead, by exp(S t), see `spin_of`.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import expm
+
+from mbfmu.analysis.equilibria import Equilibrium
+from mbfmu.analysis.equilibria.newton import Found, newton
+from mbfmu.analysis.equilibria.problem import Array, Problem, Start, column, whole
+from mbfmu.analysis.equilibria.result import told
+from mbfmu.analysis.equilibria.search import search
+from mbfmu.analysis.linearization import Linear
+from mbfmu.analysis.linearization.mechanism import Point, linearized, point_of
+from mbfmu.analysis.linearization.spinning import quaternions, spin_of
+from mbfmu.dae import Dae, refuse_switched
+from mbfmu.errors import EquilibriumError, UsageError
+from mbfmu.model import Model
+from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.run.inputs import Course
+
+STEADY = 1e-6
+"""Largest acceleration, m/s2 or rad/s2, and gap of constraints, m or rad, of a steady motion."""
+AHEAD = (0.0, 0.37, 1.1)
+"""Times at which a steady motion is looked at, s."""
+ALIKE = 1e-6
+"""Largest relative difference of the linear form at these times."""
+LEAST = 1e-6
+"""Entries of a direction's slope that count as zero, relative to the largest."""
+
+
+@dataclass(frozen=True)
+class Operating:
+    """A steady state.
+
+    Args:
+        point: the state.
+        spin: matrix S by which its quaternions turn, shape (n, n), 1/s.
+        equilibrium: the same, if it had to be searched for; None: it is the start.
+        found: the end of its search, from which that for other values goes on.
+    """
+
+    point: Point
+    spin: Array
+    equilibrium: Equilibrium | None = None
+    found: Found | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A model with what is held and freed in its equilibria.
+
+    Args:
+        model: the model.
+        prepared: its equations, with which its start is found.
+        hold: values of outputs and inputs by name.
+        free: names of what is unknown.
+        values: values that an equilibrium passes on, by name.
+    """
+
+    model: Model
+    prepared: Prepared
+    hold: Mapping[str, float]
+    free: tuple[str, ...]
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        model: Model,
+        hold: Mapping[str, float],
+        free: tuple[str, ...],
+        values: Mapping[str, Any],
+        coordinates: str | None,
+    ) -> "Machine":
+        """Return a model, prepared; arguments and errors as for `modes`."""
+        prepared = prepare(model, "direct", None, 1e-3, 0.0, coordinates)
+        refuse_switched(prepared.dae, "a linearization")
+        return cls(model, prepared, hold, free, values)
+
+    @property
+    def dae(self) -> Dae:
+        """The equations."""
+        return self.prepared.dae
+
+    def operating(
+        self,
+        given: Mapping[str, Course] | None = None,
+        s: Array | None = None,
+        p: Array | None = None,
+        before: Found | None = None,
+    ) -> Operating:
+        """Return the steady state.
+
+        Args:
+            given: inputs by name; the others have their start values.
+            s: start values (default: the model's).
+            p: parameters (default: the model's).
+            before: the equilibrium of other values, from which the search goes on.
+
+        Raises:
+            StartError: there is no consistent start.
+            EquilibriumError: there is no equilibrium near the start.
+        """
+        dae, prepared = self.dae, self.prepared
+        start = point_of(prepared, dae, given or {}, None, s, p)
+        if not (self.hold or self.free):
+            spin = spin_of(self._quaternions, start.q, start.v)
+            if is_steady(dae, start, spin):
+                self._refuse_periodic(start, spin)
+                return Operating(start, spin)
+        begin = Start.of(dae, self.hold, s, p, start.u)
+        problem = Problem(dae, begin, self.free, dict(self.hold))
+        notices: tuple[str, ...] = ()
+        found = newton(problem, before.x) if before and len(before.x) == len(problem.first) else None
+        if found is None or not found.met or found.rank < len(found.x):
+            found, _, notices = search(problem)
+        at = problem.at(found.x)
+        point = Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p, at.q), 0.0)
+        spin = spin_of(self._quaternions, point.q, point.v)
+        if problem.moving:
+            if not is_steady(dae, point, spin):
+                raise EquilibriumError(
+                    f"{dae.name}: the motion that is held changes the linear form in time, as a coordinate moves on "
+                    "which the form depends: take joint coordinates, or hold rates that are zero"
+                )
+            self._refuse_periodic(point, spin)
+        return Operating(point, spin, told(self.model, problem, found, self.values, notices), found)
+
+    @cached_property
+    def _quaternions(self) -> list[list[int]]:
+        """Numbers of the coordinates of each quaternion."""
+        return quaternions(self.dae)
+
+    @cached_property
+    def _slope(self) -> ca.Function:
+        """Function (q, v, z, u, p, t, dq, dv, dz) -> how accelerations and the rates of z change in that direction."""
+        given = self.dae.symbols()
+        q, v, z = given[:3]
+        way = [ca.SX.sym(name, item.numel()) for name, item in (("dq", q), ("dv", v), ("dz", z))]
+        rates = ca.vertcat(self.dae.acceleration(*given)[0], self.dae.flow(*given))
+        slope = ca.jtimes(rates, ca.vertcat(q, v, z), ca.vertcat(*way))
+        return ca.Function("slope", [*given, *way], [ca.densify(slope)])
+
+    def _refuse_periodic(self, point: Point, spin: Array) -> None:
+        """Check that the linear form about a steady motion does not change in time.
+
+        Raises:
+            EquilibriumError: it does: the form in some direction is another one later.
+        """
+        q, v, z, u, p, t = point
+        n = len(q)
+        way = np.cos(1 + np.arange(2 * n + len(z)) ** 1.5)  # no direction in particular
+        found = []
+        for time in AHEAD if np.any(v) else ():
+            turn = expm(time * spin)
+            there, rate = moved(point, time, spin, turn)
+            dq, dv = turn @ way[:n], turn @ (way[n : 2 * n] + spin @ way[:n])
+            slope = column(self._slope(there, rate, z, u, p, t, dq, dv, way[2 * n :]))
+            found.append(np.concatenate([turn.T @ slope[:n], slope[n:]]))
+        for later in found[1:]:
+            size = np.abs(found[0]) + LEAST * np.abs(found[0]).max(initial=0.0)
+            if not np.all(np.abs(later - found[0]) <= ALIKE * size):
+                raise EquilibriumError(
+                    f"{self.dae.name}: the linear form changes in time along the steady motion, as something that "
+                    "turns or moves on is not alike all round or along its way: eigenvalues at one time say nothing "
+                    "about it; begin with rates that are zero, or take bodies, springs and surfaces that are alike"
+                )
+
+    def linear(self, operating: Operating, chosen: tuple[str, ...] = ()) -> Linear:
+        """Return the state-space form about a steady state, with some outputs."""
+        return linearized(self.dae, operating.point, chosen, spin=operating.spin)
+
+
+def is_steady(dae: Dae, point: Point, spin: Array) -> bool:
+    """Return whether a state stays as it is, or moves on with the rates that it has.
+
+    Args:
+        dae: the equations.
+        point: the state.
+        spin: matrix S by which its quaternions turn, shape (n, n), 1/s.
+    """
+    q, v, z, u, p, t = point
+    if dae.sampling:
+        memory = p[dae.n_p - dae.n_d :]
+        after = column(dae.sampling.update(q, v, z, u, p, t, np.ones(dae.n_c)))
+        if not np.max(np.abs(after - memory), initial=0.0) <= STEADY:
+            return False
+    for time in AHEAD if np.any(v) else AHEAD[:1]:
+        there, rate = moved(point, time, spin, expm(time * spin))
+        gaps = [
+            column(dae.acceleration(there, rate, z, u, p, t)[0]) - spin @ spin @ there,
+            dae.flow(there, rate, z, u, p, t),
+            dae.Phi(there, p, t),
+            dae.Phi_q(there, p, t) @ rate + dae.Phi_t(there, p, t),
+            dae.G(there, p, t) @ rate + dae.g(there, p, t),
+        ]
+        if not all(np.max(np.abs(column(item)), initial=0.0) <= STEADY for item in gaps):
+            return False
+    return True
+
+
+def moved(point: Point, time: float, spin: Array, turn: Array) -> tuple[Array, Array]:
+    """Return coordinates and rates of a steady motion at a later time, s; turn: exp(S t) of its spin S."""
+    turned = turn @ point.q
+    return turned + time * (point.v - spin @ point.q), point.v + spin @ (turned - point.q)
+
+
+def checked_hold(hold: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the values that are held.
+
+    Raises:
+        UsageError: one is not finite.
+    """
+    for name, value in (hold or {}).items():
+        if not math.isfinite(value):
+            raise UsageError(f"hold: {name} = {value} must be a finite number")
+    return dict(hold or {})

@@ -1,0 +1,108 @@
+"""Measures: the numbers a run is reduced to."""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.base.result import Result
+from mbfmu.errors import MbfmuError, UsageError
+
+Array = npt.NDArray[np.float64]
+
+
+def _mean(time: Array, values: Array) -> float:
+    from scipy.integrate import trapezoid
+
+    return float(trapezoid(values, time) / (time[-1] - time[0]))  # output points need not be equally spaced
+
+
+MEASURES: dict[str, Callable[[Array, Array], float]] = {
+    "max": lambda _, values: float(values.max()),
+    "min": lambda _, values: float(values.min()),
+    "last": lambda _, values: float(values[-1]),
+    "mean": _mean,
+    "rms": lambda time, values: math.sqrt(_mean(time, values**2)),
+    "ptp": lambda _, values: float(np.ptp(values)),
+}
+"""Functions (time in s, shape (n_t,); values, shape (n_t,)) -> measure, by name."""
+
+
+def _one(values: Array, place: int) -> Array:
+    found = np.zeros_like(values)
+    found[place] = 1.0
+    return found
+
+
+def _mean_slope(time: Array) -> Array:
+    found, part = np.zeros_like(time), np.diff(time) / (2 * (time[-1] - time[0]))
+    found[:-1] += part
+    found[1:] += part
+    return found
+
+
+def _rms_slope(time: Array, values: Array) -> Array:
+    return _mean_slope(time) * values / (MEASURES["rms"](time, values) or math.inf)
+
+
+SLOPES: dict[str, Callable[[Array, Array], Array]] = {
+    "max": lambda _, values: _one(values, int(values.argmax())),
+    "min": lambda _, values: _one(values, int(values.argmin())),
+    "last": lambda _, values: _one(values, -1),
+    "mean": lambda time, _: _mean_slope(time),
+    "rms": _rms_slope,
+    "ptp": lambda _, values: _one(values, int(values.argmax())) - _one(values, int(values.argmin())),
+}
+"""Functions (time in s, shape (n_t,); values, shape (n_t,)) -> derivatives of a measure, shape (n_t,), by its name.
+
+Where two values are the largest, that of the first one is taken.
+"""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that a run is reduced to.
+
+    Args:
+        label: name of its column.
+        function: one of `MEASURES`.
+        name: name of the output.
+    """
+
+    label: str
+    function: str
+    name: str
+
+    def of(self, result: Result) -> float:
+        """Return its value for a run.
+
+        Raises:
+            MbfmuError: the value is not finite.
+        """
+        return self.value(result.time, result[self.name])
+
+    def value(self, time: Array, values: Array) -> float:
+        """Return its value for the output's values, shape (n_t,), at times, s, shape (n_t,).
+
+        Raises:
+            MbfmuError: the value is not finite.
+        """
+        value = MEASURES[self.function](time, values)
+        if not math.isfinite(value):
+            raise MbfmuError(f"{self.label} = {self.function}({self.name}) is {value}")
+        return value
+
+
+def measure(label: str, text: str) -> Measure:
+    """Read a measure such as ``max(elbow.phi)``.
+
+    Raises:
+        UsageError: the text is not a measure.
+    """
+    found = re.fullmatch(r"\s*(\w+)\s*\(\s*(.+?)\s*\)\s*", text)
+    if not found or found[1] not in MEASURES:
+        raise UsageError(f"measure '{label}={text}': write LABEL=FUNCTION(NAME), with one of {', '.join(MEASURES)}")
+    return Measure(label, found[1], found[2])

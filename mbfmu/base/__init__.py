@@ -1,0 +1,1 @@
+"""Basics of every room: types of arguments, files and their formats, the user's cache, results."""

@@ -1,0 +1,204 @@
+"""Formats: files of columns of numbers or texts; the ending of a file's name decides its format."""
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mbfmu.base.files import ending_of, is_stream, write_aside
+from mbfmu.errors import MbfmuError, UsageError
+
+Columns: TypeAlias = Mapping[str, Any]
+"""Columns of equal length by name: arrays of numbers, or lists of numbers, texts and None."""
+UNREADABLE = re.compile("[\0\r\ud800-\udfff]")
+"""A character with which the name of a column does not read back in every format."""
+LONGEST_STREAM = 2**28
+"""Largest number of bytes that are read from what is no regular file, such as a pipe, which may never end."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of a file of columns.
+
+    Args:
+        write: function (columns) -> content of the file.
+        read: function (content) -> columns; the numbers of a text file are texts.
+        library: library that it needs beyond those of mbfmu; empty: none.
+        texts: whether cells may be texts or empty.
+    """
+
+    write: Callable[[Columns], bytes]
+    read: Callable[[bytes], dict[str, Any]]
+    library: str = ""
+    texts: bool = False
+
+
+def _by_name(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return columns by name.
+
+    Raises:
+        ValueError: two have one name.
+    """
+    found: dict[str, Any] = {}
+    for name, column in columns:
+        if name in found:
+            raise ValueError(f"two columns are named '{name}'")
+        found[name] = column
+    return found
+
+
+def _write_csv(columns: Columns) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    lists = (column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values())
+    writer.writerows(zip(*lists, strict=True))
+    return text.getvalue().encode("utf-8")
+
+
+def _read_csv(content: bytes) -> dict[str, Any]:
+    text = content.decode("utf-8-sig")  # which Excel writes
+    names, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
+    if any(len(row) != len(names) for row in rows):
+        raise ValueError(f"every row needs {len(names)} cells")
+    return _by_name((name.strip(), [row[number] for row in rows]) for number, name in enumerate(names))
+
+
+def _write_parquet(columns: Columns) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    def array(column: Any) -> Any:
+        numbers = isinstance(column, np.ndarray) or not any(isinstance(cell, str) for cell in column)
+        return pyarrow.array(column, pyarrow.float64() if numbers else pyarrow.string())
+
+    content = io.BytesIO()
+    table = pyarrow.table([array(column) for column in columns.values()], names=list(columns))
+    pyarrow.parquet.write_table(table, content)
+    return content.getvalue()
+
+
+def _read_parquet(content: bytes) -> dict[str, Any]:
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)).read()
+    return _by_name(zip(table.column_names, (column.to_pylist() for column in table.columns), strict=True))
+
+
+def _write_mat(columns: Columns) -> bytes:
+    """Return a MATLAB file with ``names``, a cell array, and ``values``, one column for each name.
+
+    The names of variables in MATLAB have neither dots nor brackets, so that the columns cannot be variables.
+    """
+    from scipy.io import savemat
+
+    content = io.BytesIO()
+    names = np.array([*columns], dtype=object)
+    savemat(content, {"names": names, "values": np.column_stack([*columns.values()])}, do_compression=True)
+    return content.getvalue()
+
+
+def _read_mat(content: bytes) -> dict[str, Any]:
+    from scipy.io import loadmat
+
+    found = loadmat(io.BytesIO(content), variable_names=("names", "values"))
+    return _by_name(zip(("".join(item) for item in found["names"].ravel()), found["values"].T, strict=True))
+
+
+def _write_npz(columns: Columns) -> bytes:
+    """Return a NumPy archive with an array for each name; `numpy.savez` takes no array named ``file``."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, column in columns.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asarray(column), allow_pickle=False)
+    return content.getvalue()
+
+
+def _read_npz(content: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        return _by_name((name, archive[name]) for name in archive.files)
+
+
+FORMATS = {
+    ".csv": Format(_write_csv, _read_csv, texts=True),
+    ".parquet": Format(_write_parquet, _read_parquet, library="pyarrow", texts=True),
+    ".mat": Format(_write_mat, _read_mat),
+    ".npz": Format(_write_npz, _read_npz),
+}
+"""The table of formats, by ending."""
+
+
+def is_table(path: str) -> bool:
+    """Return whether the ending of a path is that of a table."""
+    return Path(path).suffix.lower() in FORMATS
+
+
+def format_of(path: Path, *, texts: bool = False) -> Format:
+    """Return the format of a file by its ending.
+
+    Args:
+        path: path of the file.
+        texts: whether cells may be texts or empty.
+
+    Raises:
+        UsageError: the ending names no format, or its library is not installed.
+    """
+    found = FORMATS[ending_of(path, [name for name, item in FORMATS.items() if item.texts or not texts])]
+    if found.library and find_spec(found.library) is None:
+        raise UsageError(f"'{path}' needs {found.library}: python -m pip install \"mbfmu[sweep]\"")
+    return found
+
+
+def write_columns(path: Path, columns: Columns, *, texts: bool = False) -> Path:
+    """Write columns in the format that the ending of the path names; numbers read back exactly.
+
+    Raises:
+        UsageError: the ending names no format, or its library is not installed.
+        MbfmuError: the file cannot be written, or the name of a column would not read back.
+    """
+    for name in columns:
+        if found := UNREADABLE.search(name):
+            fault = f"its column {name!r} has the character {found[0]!r}, with which it does not read back"
+            raise MbfmuError(f"cannot write '{path}': {fault}; give it another name")
+    return write_aside(path, format_of(path, texts=texts).write(columns))
+
+
+def read_columns(path: Path, *, texts: bool = False) -> dict[str, Any]:
+    """Read the columns of a file in the format that its ending names.
+
+    Raises:
+        UsageError: the ending names no format, or its library is not installed.
+        MbfmuError: the file cannot be read.
+    """
+    found = format_of(path, texts=texts)
+    try:
+        return found.read(_content(path))
+    except Exception as error:  # noqa: BLE001 - damaged files raise the errors of several libraries
+        raise MbfmuError(f"cannot read '{path}': {error}") from None
+
+
+def _content(path: Path) -> bytes:
+    """Return the content of a file, or of a pipe, a device excepted.
+
+    Raises:
+        OSError: it cannot be read.
+        ValueError: it may never end.
+    """
+    if path.is_char_device():
+        raise ValueError("it is a device, which may never end")
+    if not is_stream(path):
+        return path.read_bytes()
+    with path.open("rb") as stream:
+        content = stream.read(LONGEST_STREAM + 1)
+    if len(content) > LONGEST_STREAM:
+        raise ValueError(f"it gives more than {LONGEST_STREAM} bytes, and may never end: write it to a file first")
+    return content

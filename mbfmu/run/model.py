@@ -1,0 +1,212 @@
+"""The run of a prepared model: communication points, inputs, steps, results."""
+
+import math
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.base.result import Result, matching, roles
+from mbfmu.dae.energy import STORED, Conserved
+from mbfmu.errors import StartError, StepError, UsageError
+from mbfmu.fmu.failures import facts, not_finite
+from mbfmu.kernel import Status, vector
+from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
+from mbfmu.prepared.prepare import Prepared, check_steps
+from mbfmu.run.drives import Drives
+from mbfmu.run.inputs import Course
+
+Progress = Callable[[float], None]
+POINTS = 500
+"""Default number of output points of a run, approximately."""
+MOST_POINTS = 10_000_000
+LONGEST = 1e12
+"""Largest number of steps of a run: more take days, of the smallest model."""
+CALL = 2000
+"""Largest number of steps between two looks at the keyboard."""
+HISTORY = 8
+"""Number of points of a first history, at which inputs are tried if it cannot be made."""
+PROBES = 129
+"""Number of times within a failed step at which its inputs are tried."""
+
+
+def communication_points(
+    stop: float, step: float, interval: float | None, start: float = 0.0
+) -> npt.NDArray[np.float64]:
+    """Return the communication points t0, t0 + H, ..., stop, shape (n + 1,); the last interval may be shorter.
+
+    Args:
+        stop: end of the run, s.
+        step: step of the stepper, s.
+        interval: H, s; None: a multiple of the step that gives about 500 points.
+        start: t0, s.
+
+    Raises:
+        UsageError: the interval is not a positive number, or there would be too many points.
+    """
+    span = stop - start
+    if interval is None:
+        if not (math.isfinite(step) and step > 0 and math.isfinite(span / step)):
+            raise UsageError(f"a step of {step} s does not go with a stop time of {stop} s")
+        interval = step * max(1, round(span / step / POINTS))
+    if not (math.isfinite(interval) and interval > 0):
+        raise UsageError(f"the output interval is {interval} s; it must be a positive number")
+    if span / interval > MOST_POINTS:
+        raise UsageError(f"an output interval of {interval} s gives {span / interval:.3g} points: take a longer one")
+    count = max(1, math.ceil(span / interval * (1 - 1e-12)))
+    points: npt.NDArray[np.float64] = start + np.arange(count + 1, dtype=np.float64) * np.float64(interval)
+    points[-1] = stop
+    return points
+
+
+def check_length(points: npt.NDArray[np.float64], step: float) -> None:
+    """Raise a UsageError if a run over communication points, s, shape (n + 1,), takes too many steps to end."""
+    span = float(points[-1] - points[0])
+    check_steps(f"a run of {span:g} s", span, step, LONGEST)
+
+
+def run_prepared(
+    prepared: Prepared,
+    stop: float,
+    interval: float | None = None,
+    given: Mapping[str, Course] | None = None,
+    report: Progress = lambda _: None,
+    *,
+    s: Any = None,
+    p: Any = None,
+    watch: Callable[[float, Any], None] = lambda _t, _x: None,
+    show: Sequence[str] = (),
+) -> Result:
+    """Run a prepared model from 0 to `stop`.
+
+    Args:
+        prepared: the model with its stepper.
+        stop: end of the run, s.
+        interval: time between outputs, s; None: about 500 points.
+        given: inputs over time, by name; the others keep their start values.
+        report: called with the fraction done.
+        s: start values, shape (n_s,); None: the model's.
+        p: parameters, shape (n_p,); None: the model's.
+        watch: called with time and state x at every communication point.
+        show: see `simulate`.
+
+    Raises:
+        StartError: there is no consistent state with the start values.
+        StepError: a step failed, or an output is not finite at a communication point.
+        UsageError, UnknownNameError: an input is invalid, a name to show is unknown, or there are too many steps.
+    """
+    outline = prepared.outline
+    step, tolerance = prepared.step, prepared.tolerance
+    shown = [*outline.inputs, *outline.outputs]
+    names = tuple(item.name for item in shown)
+    points = communication_points(stop, step, interval)
+    check_length(points, step)
+    drives = Drives(outline, given or {}, points, step)
+    chosen = matching(show, names)
+    exact = drives.exact.values()
+    kernel = prepared.kernel
+    p = vector(outline.p_default() if p is None else p)
+    try:
+        x = prepared.initial_state(drives.at(0.0), None if s is None else vector(s), p)
+    except StartError:
+        for item in exact:
+            item.column(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
+        raise
+    watch(0.0, x)
+    rows: list[list[float]] = []
+    steps, seconds = 0, 0.0
+
+    def note(t: float, x: Any, u: Any) -> None:
+        y, finite = kernel.checked_outputs(x, u, p, t)
+        if not finite:
+            raise StepError(not_finite(prepared, x, u, p, t, t > 0))
+        rows.append([*u, *y])
+
+    for k, (start, end) in enumerate(pairwise(points.tolist())):
+        for t, t1, u, du in drives.between(k):
+            if t == start:
+                note(t, x, u)
+            begin = clock.perf_counter()
+            drive = u, du, p, t, t1 - t, step, tolerance
+            x, status, began = _moved(kernel, x, *drive, lambda time: report(time / stop))
+            seconds += clock.perf_counter() - begin
+            if status.code != OK:
+                for item in exact:
+                    item.column(np.linspace(status.time, min(status.time + step, end), PROBES))
+                now = vector(a + b * (began - t) for a, b in zip(u, du, strict=True))
+                raise StepError(facts(prepared).explained(kernel, status, x, now, du, p, began, step, tolerance))
+            steps += int(status.substeps)
+        watch(end, x)
+        report(end / stop)
+    note(stop, x, drives.at(stop))
+    table = np.array(rows)[:, : len(shown)]
+    return Result(
+        points,
+        names,
+        table,
+        {item.name: item.unit for item in shown},
+        steps,
+        seconds,
+        roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
+        chosen,
+        _energy_notices(outline.constant, names, table, len(outline.inputs), bool(tolerance)),
+        prepared.stepper,
+        prepared.reason,
+    )
+
+
+def _moved(
+    kernel: Any, x: Any, u: Any, du: Any, p: Any, t: float, span: float, step: float, tolerance: float, told: Progress
+) -> tuple[Any, Status, float]:
+    """Return state and status after a span, and when the last call began: a user can interrupt between short ones.
+
+    The arguments are those of `runtime.move`; `told` is called between two calls with the time reached, s.
+    """
+    substeps, done, n = 0.0, 0.0, count(span, step)
+
+    def later() -> Any:
+        return vector([a + b * done for a, b in zip(u, du, strict=True)]) if done else u
+
+    while tolerance:
+        began = t + done
+        x, status = kernel.control(x, later(), du, p, began, span - done, step, tolerance, CALL)
+        substeps, done = substeps + status.substeps, status.time - t
+        if status.code != UNFINISHED:
+            return x, status._replace(substeps=substeps), began
+        told(t + done)
+    if n <= CALL:
+        return *kernel.advance(x, u, du, p, t, span / n, n), t
+    for first in range(0, n, CALL):
+        began = t + done
+        x, status = kernel.advance(x, later(), du, p, began, span / n, min(CALL, n - first))
+        substeps, done = substeps + status.substeps, (first + CALL) * (span / n)
+        if status.code != OK or first + CALL >= n:
+            break
+        told(t + done)
+    return x, status._replace(substeps=substeps), began
+
+
+def _energy_notices(
+    constant: Conserved, names: tuple[str, ...], rows: npt.NDArray[np.float64], n_u: int, chosen: bool
+) -> tuple[str, ...]:
+    """Return a notice if the energy of a run has a noticeable error.
+
+    Args:
+        constant: the quantity that only errors change.
+        names: names of the columns; those of the inputs come first.
+        rows: values at the output points.
+        n_u: number of inputs.
+        chosen: whether steps were chosen for a tolerance.
+    """
+    if not constant.name or (constant.undriven and rows[:, :n_u].any()):
+        return ()
+    total, kinetic, potential = (rows[:, names.index(name)] for name in (constant.name, *STORED[1:]))
+    energy = Energy(total[0], kinetic.max(), potential.min(), potential.max())
+    farthest = total[np.abs(total - total[0]).argmax()]
+    if not energy.noticeable(farthest):
+        return ()
+    remedy = "take a smaller tolerance" if chosen else "take a smaller step, or steps chosen for a tolerance"
+    return (energy.message(constant.name, farthest, remedy),)

@@ -1,0 +1,1 @@
+"""Pages that move, plots, lists and the demonstration: what people look at."""

@@ -1,0 +1,238 @@
+"""Lists of models, steppers and components, and the parts of a mechanism, as rows of tables."""
+
+import inspect
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+import mbfmu.model as model
+from mbfmu.base.extensions import COMPONENTS, registered
+from mbfmu.dae import Dae, ParameterSignal, Signal, derive
+from mbfmu.dae.choice import EVERY_JOINT, chosen
+from mbfmu.dae.dae import Role
+from mbfmu.dae.joint import JointTree
+from mbfmu.dae.vibration import vibrations
+from mbfmu.model.component import Component
+from mbfmu.model.library import known_models, load
+from mbfmu.model.sampled import block_of
+from mbfmu.stepper import steppers as families
+
+BASES = frozenset(
+    {
+        "AxisMaxwellDamper",
+        "LuGreFriction",
+        "AxesContact",
+        "AxesForce",
+        "AxisConstraint",
+        "AxisContact",
+        "AxisDryFriction",
+        "AxisEndStop",
+        "AxisForce",
+        "AxisLatch",
+        "AxisShearPin",
+        "AxisFriction",
+        "AxisMove",
+        "AxisStop",
+        "Component",
+        "Composite",
+        "FlexibleBody",
+        "Force",
+        "FrameContact",
+        "Joint",
+        "MovingPart",
+        "Part",
+        "Sensor",
+        "SurfaceContact",
+    }
+)
+"""Names of the components that are base classes, and not part of a model."""
+
+Row = dict[str, Any]
+"""A row of a table: values by their headings, which are texts, numbers, lists of texts, or details by name."""
+
+
+def models() -> list[Row]:
+    """Return the models in models/."""
+    found = []
+    for name in known_models():
+        system = load(name)
+        if isinstance(system, model.Sampled):
+            system = system.block
+        if isinstance(system, model.Block):
+            moves = [item.name for item in system.states]
+        elif isinstance(system, model.LagrangianSystem):
+            moves = [item.name for item in system.coordinates]
+        elif system.only_blocks:
+            moves = list(model.flatten(system).states)
+        else:
+            moves = [item.name for item in system.components if isinstance(item, model.Joint)]
+        called = {full: name for name, full in getattr(system, "names", {}).items()}
+        parameters = [called.get(item.name, item.name) for item in system.parameters]
+        found.append(
+            {
+                "name": name,
+                "what_it_is": system.description,
+                "joints_coordinates_or_states": moves,
+                "parameters": parameters,
+            }
+        )
+    return found
+
+
+def steppers() -> list[Row]:
+    """Return the families of steppers with the quantities they preserve."""
+    return [
+        {
+            "name": family.name,
+            "options": {
+                key: {"allowed": option.allowed, "default": option.default, "text": option.text}
+                for key, option in family.options.items()
+            },
+            "order": family.order,
+            "preserves": family.preserves,
+            "needs": family.needs,
+            "source": family.source,
+        }
+        for family in families().values()
+    ]
+
+
+def components() -> list[Row]:
+    """Return the components for models, with the units of their quantities and formulas.
+
+    Those that other installed packages register come last.
+    """
+    found: dict[str, type[Component]] = {}
+    for name in model.__all__:
+        kind = getattr(model, name)
+        if isinstance(kind, type) and issubclass(kind, Component) and name not in BASES:
+            found[name] = kind
+    found |= registered(COMPONENTS, Component, found)
+    return [
+        {
+            "name": name,
+            "what_it_is": (inspect.getdoc(kind) or "").partition("\n")[0],
+            "quantities": {
+                item.name: item.metadata["quantity"].unit for item in fields(kind) if "quantity" in item.metadata
+            },
+            "formulas": {item.name: item.metadata["law"].unit for item in fields(kind) if "law" in item.metadata},
+        }
+        for name, kind in found.items()
+    ]
+
+
+def description(system: model.Model, coordinates: str | None = None) -> dict[str, list[Row]]:
+    """Return the parts of a mechanism: bodies, joints, loops and frequencies, and how many coordinates it has.
+
+    Args:
+        system: the mechanism.
+        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
+    """
+    dae = derive(system, coordinates)
+    choice = EVERY_JOINT if coordinates is None else chosen(coordinates)
+    vibrating = [
+        {
+            "name": item.path,
+            "shape_coordinates": item.size,
+            "lowest_Hz": item.lowest,
+            "highest_Hz": item.highest,
+            "longest_explicit_step_s": item.step,
+        }
+        for item in vibrations(dae)
+    ]
+    rows = _mechanism_counts(dae) if dae.n else []
+    if dae.states or not dae.n:
+        rows.append(("states", dae.n_z, [item.name for item in dae.states]))
+    listed = {"inputs": _named(dae.inputs)}
+    if not dae.n:  # a mechanism has too many outputs to list
+        listed["outputs"] = _named(item for item in dae.outputs if item.kind == "output")
+    listed["parameters"] = _named(dae.parameters)
+    rows += [(what, len(names), names) for what, names in listed.items()]
+    counts = [{"what": what, "how_many": number, "which": which} for what, number, which in rows]
+    if not isinstance(system, model.System):
+        return {"counts": counts}
+    mechanism = model.flatten(system)
+    parts = (
+        {}
+        if system.only_blocks
+        else {**_parts(JointTree(mechanism, choice=choice), dae.roles), "flexible_bodies": vibrating}
+    )
+    return {**parts, **_network(mechanism), "counts": counts}
+
+
+def _network(mechanism: model.Mechanism) -> dict[str, list[Row]]:
+    """Return the blocks of a mechanism, and the wires of all its systems with full names."""
+    blocks = []
+    for path, item in mechanism.blocks.items():
+        block = block_of(item)
+        blocks.append(
+            {
+                "name": path,
+                "type": type(item).__name__,
+                "period": item.period if isinstance(item, model.Sampled) else "",
+                "inputs": [port.name for port in block.inputs],
+                "states": [state.name for state in block.states],
+                "outputs": [defined.name for defined in block.defined if defined.output],
+            }
+        )
+    wires = []
+    for prefix, given in mechanism.wires:
+        source, target = (mechanism.names.get(prefix + end, prefix + end) for end in (given.source, given.target))
+        wires.append({"from": source, "to": target, "factor": given.factor, "offset": given.offset})
+    return {"blocks": blocks, "wires": wires}
+
+
+def _named(items: Iterable[Signal | ParameterSignal]) -> list[str]:
+    """Return the names of variables, with the type of those that are not real."""
+    return [item.name if item.type == "Real" else f"{item.name} ({item.type})" for item in items]
+
+
+def _mechanism_counts(dae: Dae) -> list[tuple[str, int, list[str]]]:
+    shared = list(dict.fromkeys(item.reaction_of for item in dae.outputs if item.reaction_of and not item.unique))
+    left_out = [f"{rows} of {name}" for name, rows in Counter(dae.redundant).items()]
+    touching: list[tuple[str, int, list[str]]] = []
+    if dae.switches:
+        gaps, frictions = [item.name for item in dae.switches.gaps], [item.name for item in dae.switches.frictions]
+        touching = [("gaps", len(gaps), gaps), ("frictions", len(dae.switches.groups), list(dict.fromkeys(frictions)))]
+    dae = dae.unswitched
+    return [
+        ("degrees of freedom", dae.n - dae.m - dae.k, []),
+        ("coordinates", dae.n, list(dae.coordinates)),
+        ("holonomic constraints", dae.m, []),
+        ("nonholonomic constraints", dae.k, []),
+        ("redundant constraints, left out", len(dae.redundant), left_out),
+        ("joints whose forces are not unique", len(shared), shared),
+        *touching,
+    ]
+
+
+def _parts(tree: JointTree, roles: tuple[Role, ...]) -> dict[str, list[Row]]:
+    mechanism, spanning = tree.bodies.mechanism, tree.bodies.tree
+    hangs = {edge.far: edge.path or edge.start for edge in spanning.order}
+    role_of = {item.joint: item for item in roles}
+    bodies = [
+        {"number": number, "parts": list(group.parts), "hangs_on": hangs.get(number, "the world")}
+        for number, group in enumerate(tree.bodies.groups)
+    ]
+    joints = []
+    for path, joint in mechanism.of(model.Joint).items():
+        ends = [tree.bodies.anchors[f"{path}.{frame}"][0] for frame in ("frame_a", "frame_b")]
+        freedom = sum(
+            3 if item.neutral else item.value.numel()
+            for item in joint.motion(tree.bodies.values[path], *tree.bodies.still)
+        )
+        joints.append(
+            {
+                "name": path,
+                "type": type(joint).__name__,
+                "from_body": ends[0],
+                "to_body": ends[1],
+                "freedom": freedom,
+                "carries_coordinates": role_of[path].carries,
+                "constraints": role_of[path].rows,
+                "because": role_of[path].reason,
+            }
+        )
+    loops = [{"number": number, "joints": list(way)} for number, way in enumerate(spanning.loops, 1)]
+    return {"bodies": bodies, "joints": joints, "loops": loops}

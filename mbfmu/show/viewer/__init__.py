@@ -1,0 +1,190 @@
+"""Viewer: one HTML page that shows a mechanism moving, with its plots; it opens anywhere, without a network."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mbfmu.base.arguments import checked
+from mbfmu.base.formats import is_table
+from mbfmu.base.result import Result
+from mbfmu.errors import UsageError
+from mbfmu.model import Model
+from mbfmu.model.library import is_fmu, load
+from mbfmu.model.robot_options import RobotOptions
+from mbfmu.run.inputs import InputValue
+from mbfmu.run.model import Progress
+from mbfmu.run.simulate import simulate
+from mbfmu.show.viewer.looks import Look, looks_of
+from mbfmu.show.viewer.modes import motion_of_mode
+from mbfmu.show.viewer.motion import Trajectory, motion_of_model, motion_of_result, read_result, together
+from mbfmu.show.viewer.page import Page, page_of, refuse_deformation, refuse_page
+from mbfmu.stepper import Choice
+
+__all__ = [
+    "Look",
+    "Page",
+    "Trajectory",
+    "looks_of",
+    "motion_of_mode",
+    "motion_of_model",
+    "motion_of_result",
+    "page_of",
+    "read_result",
+    "refuse_page",
+    "together",
+    "view",
+]
+
+STOP = 10.0
+"""Default stop time, s."""
+Mechanism: TypeAlias = Model | str | os.PathLike[str]
+"""A model, a name in models/, or the path of a model file."""
+
+
+@checked
+def view(
+    source: Model | Result | str | os.PathLike[str],
+    stop: float | None = None,
+    *,
+    model: Mechanism | Mapping[str, Mechanism] | None = None,
+    mode: int | None = None,
+    at: float | None = None,
+    up: str | None = None,
+    title: str = "",
+    stepper: str | Choice | None = None,
+    options: Mapping[str, Any] | None = None,
+    step: float | None = None,
+    tolerance: float | None = None,
+    output_interval: float | None = None,
+    values: Mapping[str, Any] | None = None,
+    free: Iterable[str] = (),
+    robot: RobotOptions | None = None,
+    inputs: Mapping[str, InputValue] | None = None,
+    input_hold: bool = False,
+    coordinates: str | None = None,
+    deformation: float = 1.0,
+    progress: Progress | None = None,
+) -> Page:
+    """Return a page that shows a mechanism moving; a notebook shows it inline, `Page.write` makes a file of it.
+
+    Args:
+        source: a model, its name or its path, which is run; an .fmu file, which is run; or a recorded run: a `Result`
+            of `simulate` or `couple`, or a .csv, .parquet, .mat or .npz file.
+        stop: end of the run, s (default: 10); not for a recorded run.
+        model: the mechanism whose geometry a recorded run or an FMU moves; for a run of several FMUs a mapping, the
+            mechanism of each by the name of the FMU; None: bodies are lines.
+        mode: number of a mode, from 1 on as `linearize` numbers them, to show in place of a run; for a model.
+        at: time, s, of the state about which the mode is; None: the start.
+        up: axis of the world that points upwards; None: against gravity, else y in the plane and z in space.
+        title: title above the page; empty: the name of the source.
+        stepper: see `simulate`; not for a recorded run, as options, steps, output_interval and inputs.
+        options: see `simulate`.
+        step: see `simulate`, s.
+        tolerance: see `simulate`.
+        output_interval: time between two pictures, s.
+        values: parameters and start values by name; with a recorded run, those of `model`.
+        free: names of start values that are only where the search begins, see `load`; with a recorded run or an FMU,
+            those of `model`.
+        robot: how the description of a robot is to be read, see `load`; with a recorded run or an FMU, that of `model`.
+        inputs: see `simulate`.
+        input_hold: see `simulate`.
+        coordinates: see `simulate`.
+        deformation: factor of the displacements of flexible bodies, which the page can change; their frames, and what
+            is attached to them, stay where they are.
+        progress: called with the fraction done.
+
+    Raises:
+        ModelError, StartError: the model is invalid, or has no bodies to show.
+        StepError, FmuError: the run failed.
+        UsageError: an argument is invalid, or the extra ``view`` is not installed.
+    """
+    refuse_page()
+    refuse_deformation(deformation)
+    how: dict[str, Any] = {
+        "stepper": stepper, "options": options, "step": step, "tolerance": tolerance,
+        "output_interval": output_interval, "inputs": inputs, "input_hold": input_hold, "coordinates": coordinates,
+    }  # fmt: skip
+    reading: dict[str, Any] = {"values": values, "free": tuple(free), "robot": robot}
+    name = title or _name(source)
+    label = name if isinstance(source, Model | Result) else os.fspath(source)
+    recorded = isinstance(source, Result) or is_table(label)
+    packed = not isinstance(source, Model | Result) and is_fmu(source)
+    if mode is not None:
+        if isinstance(source, Result) or recorded or packed:
+            raise UsageError(f"'{label}' is no model: modes are those of a model")
+        how = {**how, "at": at, "up": up}
+        return _page_of_mode(source, name, mode, {"stop": stop, "model": model}, reading, how, deformation)
+    if at is not None:
+        raise UsageError("`at` is the time of a mode: name the mode too")
+    if recorded:
+        wrong = [option for option, value in {"stop": stop, **how, **({} if model else reading)}.items() if value]
+        if wrong:
+            raise UsageError(f"'{label}' is a run already: leave {', '.join(wrong)} out")
+        run = source if isinstance(source, Result) else read_result(label)
+        motion = _motion_of_run(run, label, up, model, reading)
+    elif packed:
+        if model is None and (wrong := [option for option in ("free", "robot") if reading[option]]):
+            raise UsageError(f"'{label}' has its equations inside: leave {', '.join(wrong)} out")
+        run = simulate(label, STOP if stop is None else stop, values=values, progress=progress, **how)
+        if model is not None and not isinstance(model, Mapping):
+            shape = _model(model, {**reading, "values": None})[0].values()
+            reading["values"] = {name: value for name, value in (values or {}).items() if name in shape}
+        else:
+            reading["values"] = None
+        motion = _motion_of_run(run, label, up, model, reading)
+    elif model is not None:
+        raise UsageError(f"'{label}' is a model itself: `model` goes with a recorded run or an FMU")
+    else:
+        assert not isinstance(source, Result)
+        mechanism, looks = _model(source, reading)
+        end = STOP if stop is None else stop
+        motion = motion_of_model(mechanism, end, up=up, looks=looks, progress=progress, **how)
+    return page_of(motion, name, f"{motion.result.time[-1]:g} s", deformation)
+
+
+def _page_of_mode(
+    source: Mechanism, name: str, number: int, alien: Mapping[str, Any], reading: Mapping[str, Any],
+    how: dict[str, Any], deformation: float,
+) -> Page:  # fmt: skip
+    alien = {**alien, **{option: how.pop(option) for option in ("options", "tolerance", "output_interval")}}
+    if wrong := [option for option, value in alien.items() if value]:
+        raise UsageError(f"a mode is no run: leave {', '.join(wrong)} out")
+    mechanism, looks = _model(source, reading)
+    motion, mode = motion_of_mode(mechanism, number, looks=looks, **how)
+    value = mode.eigenvalue
+    text = f"{mode.frequency:.4g} Hz, damping ratio {mode.damping:.3g}" if value.imag else f"{value.real:.4g} 1/s"
+    return page_of(motion, f"{name}: mode {number}", text, deformation)
+
+
+def _motion_of_run(
+    run: Result,
+    label: str,
+    up: str | None,
+    model: Mechanism | Mapping[str, Mechanism] | None,
+    reading: Mapping[str, Any],
+) -> Trajectory:
+    if model is None:
+        return motion_of_result(run, label, up)
+    if not isinstance(model, Mapping):
+        return motion_of_result(run, label, up, *_model(model, reading))
+    if not model or any(reading.values()):
+        raise UsageError("with a mapping of models, give each model its own values: mbfmu.load(NAME, values)")
+    return together(
+        {name: motion_of_result(run, label, up, *_model(item, reading), component=name) for name, item in model.items()}
+    )
+
+
+def _model(source: Mechanism, reading: Mapping[str, Any]) -> tuple[Model, tuple[Look, ...]]:
+    """Return a model, read with values, free start values and options of a robot, and its looks."""
+    if isinstance(source, Model):
+        if reading["robot"]:
+            raise UsageError(f"'{source.name}' is read already: options of robots go with their descriptions")
+        return source.with_values(reading["values"] or {}, reading["free"]), ()
+    return load(source, **reading), looks_of(os.fspath(source), reading["robot"])
+
+
+def _name(source: Model | Result | str | os.PathLike[str]) -> str:
+    if isinstance(source, Model):
+        return source.name
+    return "run" if isinstance(source, Result) else Path(source).stem

@@ -1,0 +1,209 @@
+"""Geometry: the attachments of a mechanism's bodies and the places of its joints, in the frames of the bodies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.dae import Dae
+from mbfmu.errors import ModelError
+from mbfmu.kernel import vector
+from mbfmu.prepared.prepare import Prepared
+from mbfmu.show.viewer.bending import Bent
+from mbfmu.show.viewer.looks import Look
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Attachments:
+    """The points of a body, resolved in its frame_a.
+
+    Args:
+        center: centre of mass, m, shape (2 or 3,); None: unknown.
+        anchors: points at which joints and forces act, and the ends of the body, m, shape (n, 2 or 3).
+    """
+
+    center: Array | None
+    anchors: Array
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of a joint on its two bodies.
+
+    Args:
+        name: full name of the joint.
+        motion: ``turns`` or ``slides`` along its axis, ``spans`` from frame_a to frame_b, or empty for any other joint.
+        near: full name of the body of frame_a, or of the frame of a flexible body; empty for the world.
+        far: full name of the body of frame_b, or of the frame of a flexible body; empty for the world.
+        start: position of frame_a, m, seen from `near`.
+        end: position of frame_b, m, seen from `far`.
+        axis: unit vector of the joint's axis, resolved in `near`; zero: it has none.
+    """
+
+    name: str
+    motion: str
+    near: str
+    far: str
+    start: Array
+    end: Array
+    axis: Array
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """A mechanism's bodies and joints.
+
+    Args:
+        bodies: the points of each body, by its full name, and those that move with a frame of a flexible body, by the
+            full name of the frame; those of the body itself are as at the start.
+        joints: the places of the joints.
+        down: direction of gravity, in the world frame; zero if it is unknown.
+        looks: solids fixed to the bodies.
+        bent: the flexible bodies, by full name.
+        owners: the flexible body of each frame among the bodies.
+    """
+
+    bodies: Mapping[str, Attachments]
+    joints: tuple[Place, ...]
+    down: Array
+    looks: tuple[Look, ...] = ()
+    bent: Mapping[str, Bent] = field(default_factory=dict)
+    owners: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Full names of the bodies, without frames of flexible ones."""
+        return tuple(body for body in self.bodies if body not in self.owners)
+
+
+def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
+    """Return the geometry of a mechanism, read off at its start.
+
+    Args:
+        prepared: the mechanism.
+        looks: solids fixed to its bodies, as `looks_of` returns them for a robot.
+
+    Raises:
+        ModelError: the mechanism is given by its Lagrangian, so that there are no bodies.
+        StartError: there is no consistent start.
+    """
+    dae, skeleton = prepared.mechanism, prepared.mechanism.skeleton
+    if skeleton is None:
+        raise ModelError(f"'{dae.name}' is given by its Lagrangian: there are no bodies to show")
+    p = dae.extended(dae.p_default())
+    q = prepared.coordinates_of(prepared.initial_state(s=vector(dae.s_default())))  # its notices are those of a run
+    points, axes = np.array(skeleton.points(q, p, 0.0)).T, np.array(skeleton.axes(q, p, 0.0)).T
+    names = list(dict.fromkeys(bone.body for bone in skeleton.bones))
+    names += [body for item in skeleton.joints for body in (item.near, item.far) if body not in {"", *names}]
+    r, R = (item[0] for item in poses_of(dae, tuple(names), q[None], np.zeros(1)))
+    dim = points.shape[1]
+    origin = {"": (np.zeros(dim), np.eye(dim)), **dict(zip(names, zip(r, R, strict=True), strict=True))}
+    bent = {item.body: Bent(item, np.array(p), dim) for item in skeleton.bendings}
+    owners: dict[str, str] = {}
+    for body, item in bent.items():
+        eta = np.array([[q[dae.coordinates.index(name)] for name in item.shape.coordinates]])
+        place, turn = origin[body]
+        for frame, at, way in zip(item.frames[1:], *(found[0, 1:] for found in item.poses(eta)), strict=True):
+            origin[f"{body}.{frame}"] = (place + turn @ at, turn @ way)
+            owners[f"{body}.{frame}"] = body
+
+    def carrier(body: str, number: int) -> str:
+        """Return what a point moves with: its body, or the frame of a flexible one that is next to it."""
+        near = [body, *(name for name, owner in owners.items() if owner == body)]
+        return min(near, key=lambda name: float(np.linalg.norm(points[number] - origin[name][0])))
+
+    def seen(name: str, number: int) -> Array:
+        place, turn = origin[name]
+        found: Array = turn.T @ (points[number] - place)
+        return found
+
+    bodies = {}
+    for body in names:
+        ends = [bone for bone in skeleton.bones if bone.body == body]
+        center = seen(body, ends[0].start) if ends else None
+        bodies[body] = Attachments(center, np.array([seen(body, bone.end) for bone in ends]).reshape(-1, dim))
+    for name, owner in owners.items():
+        held = [bone.end for bone in skeleton.bones if bone.body == owner and carrier(owner, bone.end) == name]
+        bodies[name] = Attachments(None, np.array([seen(name, number) for number in held]).reshape(-1, dim))
+    joints = []
+    for number, hinge in enumerate(skeleton.joints):
+        near, far = carrier(hinge.near, hinge.start), carrier(hinge.far, hinge.end)
+        n = origin[near][1].T @ axes[number]
+        joints.append(Place(hinge.name, hinge.motion, near, far, seen(near, hinge.start), seen(far, hinge.end), n))
+    return Geometry(bodies, tuple(joints), np.array(skeleton.down[:dim]), looks, bent, owners)
+
+
+def poses_of(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Array, Array]:
+    """Return the poses of bodies for given coordinates.
+
+    Args:
+        dae: the equations of a mechanism.
+        bodies: full names of n_b bodies.
+        q: coordinates, shape (n_t, n).
+        t: times, s, shape (n_t,).
+
+    Returns:
+        Positions of each frame_a in the world, m, shape (n_t, n_b, 2 or 3), and the rotations from frame_a to the
+        world, shape (n_t, n_b, 2 or 3, 2 or 3).
+    """
+    bare = dae.skeleton.bare if dae.skeleton else ()
+    parts = tuple(body for body in bodies if body not in bare)
+    places: dict[str, tuple[Array, Array]] = {}
+    for names, found in ((parts, _poses_of_parts), (bare, _poses_of_bare)):
+        if names:
+            r, R = found(dae, names, q, t)
+            places |= {name: (r[:, k], R[:, k]) for k, name in enumerate(names)}
+    r, R = (np.stack([places[body][k] for body in bodies], axis=1) for k in (0, 1))
+    return r, R
+
+
+def _poses_of_parts(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Array, Array]:
+    symbols = dae.symbols()
+    place, time = symbols[0], symbols[-1]
+    names = [item.name for item in dae.outputs]
+    rows = [names.index(name) for body in bodies for name in _pose_names(body, set(names))]
+    p = ca.DM(dae.extended(dae.p_default()))
+    still = [ca.DM.zeros(count) for count in (dae.n, dae.n_z, dae.n, dae.m + dae.k, len(dae.inputs))]
+    v, z, a, lambda_, u = still
+    y = dae.output(place, v, z, dae.angles(place, p, time), a, lambda_, u, p, time)
+    function = ca.Function("poses", [place, time], [ca.densify(y)[rows]])
+    found = np.array(function(q.T, t[None])).T.reshape(len(t), len(bodies), -1)
+    return (found[..., :2], planar(found[..., 2])) if found.shape[2] == 3 else (found[..., :3], spatial(found[..., 3:]))
+
+
+def _poses_of_bare(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Array, Array]:
+    assert dae.skeleton is not None
+    poses: Any = dae.skeleton.bare_poses
+    found = np.array(poses(q.T, ca.DM(dae.extended(dae.p_default())), t[None]))
+    dim = len(found)
+    columns = found.reshape(dim, len(t), len(bodies), 1 + dim)
+    r, R = np.moveaxis(columns[..., 0], 0, -1), np.moveaxis(columns[..., 1:], 0, -2)
+    return r, R
+
+
+def _pose_names(body: str, names: set[str]) -> list[str]:
+    if f"{body}.phi" in names:
+        return [f"{body}.r_0[1]", f"{body}.r_0[2]", f"{body}.phi"]
+    return [*(f"{body}.r_0[{k}]" for k in (1, 2, 3)), *(f"{body}.Q[{k}]" for k in (1, 2, 3, 4))]
+
+
+def planar(phi: Array) -> Array:
+    """Return rotations in the plane by angles, shape (..., 2, 2)."""
+    c, s = np.cos(phi), np.sin(phi)
+    return np.stack([np.stack([c, -s], axis=-1), np.stack([s, c], axis=-1)], axis=-2)
+
+
+def spatial(Q: Array) -> Array:
+    """Return the rotations of quaternions, shape (..., 3, 3), from shape (..., 4), the scalar part first."""
+    w, x, y, z = np.moveaxis(Q / np.linalg.norm(Q, axis=-1, keepdims=True), -1, 0)
+    rows = [
+        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
