@@ -387,9 +387,7 @@ def test_gravity_and_forces_are_switched_off_by_the_options(tmp_path: Path) -> N
 
 def test_one_notice_tells_what_is_left_out_and_what_is_decided(tmp_path: Path) -> None:
     more = """<contact><exclude body1="rod" body2="tip"/></contact>
-      <sensor><gyro site="end"/><jointpos joint="hinge"/></sensor>
-      <actuator><adhesion name="stick" body="tip" ctrlrange="0 1"/>
-      <intvelocity name="slow" joint="hinge" actrange="-1 1"/></actuator>"""
+      <sensor><gyro site="end"/><jointpos joint="hinge"/></sensor>"""
     text = MECHANISM.replace("<keyframe>", more + "<keyframe>").replace("<site", "<light/><camera/><site")
     path = written(tmp_path, text)
     with pytest.warns(UserWarning, match="not used") as caught:
@@ -398,7 +396,6 @@ def test_one_notice_tells_what_is_left_out_and_what_is_decided(tmp_path: Path) -
     for part in (
         "not used: 2 <sensor>, 1 <exclude>, 1 <light>, 1 <camera>",
         "contacts are left out: 1 geoms could touch others",
-        "actuators are left out: 'stick' (<adhesion>), 'slow' (<intvelocity>)",
         "the start is the keyframe 'up'",
     ):
         assert part in said
@@ -414,22 +411,6 @@ def test_one_notice_tells_what_is_left_out_and_what_is_decided(tmp_path: Path) -
 def test_actuators_that_are_off_are_told(name: str, message: str) -> None:
     with pytest.warns(UserWarning, match=message):
         mbfmu.load(FOLDER / "details" / f"{name}.xml")
-
-
-def test_a_tendon_with_a_limit_and_several_actuators_is_told(tmp_path: Path) -> None:
-    text = MECHANISM.replace('name="both"', 'name="both" actuatorfrcrange="-1 2"')
-    text = text.replace("</actuator>", '<motor tendon="both"/><motor tendon="both"/></actuator>')
-    with pytest.warns(UserWarning, match="with several actuators hold for each: 'both'"):
-        system = mbfmu.load(written(tmp_path, text))
-    assert isinstance(system, System)
-    assert [(item.f_least, item.f_greatest) for item in of(system, AffineDrive)[1:]] == [(-1, 2)] * 2
-
-
-def test_a_tendon_over_a_joint_whose_effort_is_limited_is_told(tmp_path: Path) -> None:
-    text = MECHANISM.replace('name="hinge"', 'name="hinge" actuatorfrcrange="-1 2"', 1)
-    text = text.replace("</actuator>", '<motor name="pull" tendon="both"/></actuator>')
-    with pytest.warns(UserWarning, match="limits the effort on one of them alone: 'pull'"):
-        mbfmu.load(written(tmp_path, text))
 
 
 def test_a_mesh_is_drawn_where_its_vertices_are(tmp_path: Path) -> None:
@@ -550,6 +531,9 @@ MISTAKES = [
     ("</actuator>", '<position joint="twist" inheritrange="1"/></actuator>', "of the joint 'twist', which has none"),
     ("</actuator>", '<position site="end" inheritrange="1"/></actuator>', "neither a joint nor a fixed tendon"),
     ("</actuator>", '<position joint="twist" kp="-1" dampratio="1"/></actuator>', "it must be at least 0"),
+    ("</actuator>", '<position joint="hinge" kp="1" inheritrange="1" ctrlrange="0 1"/></actuator>',
+     "has a ctrlrange and an inheritrange, its own or of its classes: remove one of them"),
+    ("</actuator>", '<position joint="hinge" kv="1" dampratio="1"/></actuator>', "has kv and dampratio: remove one"),
     ("</mujoco>", "", "not valid XML"),
     ("<mujoco model", "<!DOCTYPE a><mujoco model", "a document type is declared"),
     ("<worldbody>", "<worldbody><joint/>", "a <joint> belongs to a <body>"),

@@ -369,6 +369,18 @@ MISTAKES = {
         TEXT.replace("w(start=0, fixed=true)", "w(start=0, fixed=true), a(fixed=true)"),
         r"line 5: the start of 'hinge\.a' is fixed, but accelerations follow",
     ),
+    "rate that is not fixed": (
+        TEXT.replace("w(start=0, fixed=true)", "w(start=2)"),
+        r"line 5: the start of 'hinge\.w' is not fixed, .*: write fixed=true, or leave it out",
+    ),
+    "angular velocity that is not fixed": (
+        TEXT.replace("r={L,0,0}", "r={L,0,0}, w_0_start={0,0,1}"),
+        r"line 6: 'rod\.w_0_start' is not fixed, .*: write w_0_fixed=true, or leave it out",
+    ),
+    "angles that are not fixed": (
+        TEXT.replace("r={L,0,0}", "r={L,0,0}, angles_start={0,0,1}"),
+        r"line 6: 'rod\.angles_start' are not fixed, .*: write angles_fixed=true, or leave them out",
+    ),
     "syntax": (TEXT.replace("rod(\n", "rod rod(\n"), "line 6: unexpected"),
     "class": (TEXT.replace("Joints.Revolute", "Joints.Revolut"), "line 5: the class .*Revolut' is not read"),
     "modifier": (TEXT.replace("g=9.81", "gg=9.81"), "line 4: .*unknown modifier `gg`"),
@@ -419,13 +431,6 @@ def test_a_torque_of_time_acts_as_an_input_of_the_same_values(tmp_path: Path) ->
     second = mbfmu.simulate(tmp_path / "driven.mo", 0.5, step=1e-4, inputs={"tau": "1.2*sin(3*time)"})
     assert first["hinge.phi"][-1] == pytest.approx(second["hinge.phi"][-1], abs=1e-6)
     assert abs(first["hinge.phi"][-1] - mbfmu.simulate(tmp_path / "driven.mo", 0.5)["hinge.phi"][-1]) > 1e-3
-
-
-def test_a_start_of_a_rate_that_is_not_fixed_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "told.mo"
-    path.write_text(TEXT.replace("w(start=0, fixed=true)", "w(start=2)"), encoding="utf-8")
-    with pytest.warns(UserWarning, match=r"start of 'hinge\.w' is not fixed: it is left out"):
-        mbfmu.load(path)
 
 
 def test_parameters_that_something_else_decides_are_told_and_change_nothing(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ import pytest
 from mechanisms import ROTORS, rail_arm
 
 from mbfmu.dae import Dae, derive
-from mbfmu.errors import ModelError
+from mbfmu.errors import MassError, ModelError
 from mbfmu.model import (
     Body,
     BodyShape,
+    FixedTranslation,
     Gear,
     Revolute,
     RotationalRotor,
@@ -83,17 +84,45 @@ def test_a_joint_with_a_rotor_carries_a_coordinate_and_one_of_a_loop_of_them_is_
         derive(replace(system, components=(*system.components, *rotors)), "joint")
 
 
+ARM = (World("world"), Revolute("arm", phi=0.4, w=0.2), Body("bob", m=1.0, r_CM=(1.0, 0.0), I_33=0.1))
+ENDS = (connect("world.frame_b", "arm.frame_a"), connect("arm.frame_b", "bob.frame_a"))
+
+
+def gear(lent: float) -> Gear:
+    return Gear("gear", joint_a="shaft", joint_b="arm", ratio=7.0, lent=lent)
+
+
+def geared(lent: float = 0.0) -> System:
+    """An arm with a shaft that turns seven times as fast."""
+    shaft = (Revolute("shaft"), Body("rotor", m=1.0, I_33=0.01), gear(lent))
+    more = (connect("world.frame_b", "shaft.frame_a"), connect("shaft.frame_b", "rotor.frame_a"))
+    return System("geared", (*ARM, *shaft), (*ENDS, *more), planar=True)
+
+
 def test_a_rotor_before_a_gear_is_one_behind_it_times_the_ratio_squared() -> None:
     """A shaft that drives the joint through a gear, and the rotor with that ratio on the joint itself."""
-    base = (World("world"), Revolute("arm", phi=0.4, w=0.2), Body("bob", m=1.0, r_CM=(1.0, 0.0), I_33=0.1))
-    ends = (connect("world.frame_b", "arm.frame_a"), connect("arm.frame_b", "bob.frame_a"))
-    shaft = (
-        Revolute("shaft"),
-        Body("rotor", m=1.0, I_33=0.01),
-        Gear("gear", joint_a="shaft", joint_b="arm", ratio=7.0),
-    )
-    more = (connect("world.frame_b", "shaft.frame_a"), connect("shaft.frame_b", "rotor.frame_a"))
-    geared = System("geared", (*base, *shaft), (*ends, *more), planar=True)
-    short = System("short", (*base, RotationalRotor("motor", joint="arm", J=0.01, ratio=7.0)), ends, planar=True)
-    found = [at_start(system, "joint", [])["arm.a"] for system in (geared, short)]
+    short = System("short", (*ARM, RotationalRotor("motor", joint="arm", J=0.01, ratio=7.0)), ENDS, planar=True)
+    found = [at_start(system, "joint", [])["arm.a"] for system in (geared(), short)]
     assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+@pytest.mark.parametrize("lent", [0.002, -0.004])
+def test_inertia_that_a_gear_lends_changes_no_motion_energy_or_reaction(coordinates: str, lent: float) -> None:
+    mine, other = (at_start(geared(item), coordinates, []) for item in (lent, 0.0))
+    assert {"arm.a", "energy.kinetic", "gear.tau", "arm.frame_b.f[1]"} <= mine.keys()
+    assert mine == pytest.approx(other, rel=1e-11, abs=1e-12)
+
+
+def test_an_axis_without_mass_turns_by_the_inertia_that_a_gear_lends_it() -> None:
+    """The shaft weighs nothing: the arm falls as alone, and the gear transmits nothing."""
+    more = (connect("world.frame_b", "shaft.frame_a"), connect("shaft.frame_b", "end.frame_a"))
+    parts = (*ARM, Revolute("shaft"), FixedTranslation("end"))
+    held = System("held", (*parts, gear(0.001)), (*ENDS, *more), planar=True)
+    found = at_start(held, "joint", [])
+    alone = at_start(System("alone", ARM, ENDS, planar=True), "joint", [])
+    assert found["arm.a"] == pytest.approx(alone["arm.a"], rel=1e-12)
+    assert found["shaft.a"] == pytest.approx(7 * alone["arm.a"], rel=1e-12)
+    assert found["gear.tau"] == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(MassError, match="'end' can move but has no mass"):
+        derive(replace(held, components=(*held.components[:-1], gear(0.0))), "joint")

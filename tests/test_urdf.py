@@ -717,14 +717,89 @@ def test_a_joint_that_moves_nothing_with_mass_is_fixed_and_told() -> None:
     assert [item.name for item in system_from(text).components] == [item.name for item in system_from(ARM).components]
 
 
-def test_mimicking_without_meaning_is_left_out_and_told() -> None:
-    text = ARM.replace('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="hing"/>')
-    assert notices_from(text) == (
-        "mimicking of what is no joint with an axis is left out: 'hinge' of 'hing' (known: none)",
-    )
-    assert system_from(text) == system_from(ARM)
+def test_mimicking_of_a_fixed_joint_is_left_out_and_told() -> None:
     fixed = ARM.replace("</joint>", '</joint><link name="x"/>' + weld("again", "base", "x", '<mimic joint="hinge"/>'))
-    assert notices_from(fixed) == ("mimicking of joints without an axis is left out: 'again'",)
+    assert notices_from(fixed) == ("mimicking of joints that are fixed is left out: 'again'",)
+
+
+def fingers(heavy: str, **more: str) -> str:
+    """Return a hand whose fingers a, b and c slide along y; b and c mimic the one before, and one has 0.2 kg."""
+    mass = '<inertial><mass value="0.2"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4"/></inertial>'
+    mimics = {"a": "", "b": '<mimic joint="a" multiplier="-2"/>', "c": '<mimic joint="b" multiplier="0.5"/>'}
+    text = '<robot name="hand"><link name="palm"/>'
+    for name, mimic in mimics.items():
+        text += f'<link name="{name}_tip">{mass if name in heavy else ""}</link>'
+        text += f'<joint name="{name}" type="prismatic"><parent link="palm"/><child link="{name}_tip"/>'
+        text += f'<axis xyz="0 1 0"/>{mimic}{more.get(name, "")}</joint>'
+    return f"{text}</robot>"
+
+
+RATES = {"a": 1.0, "b": -2.0, "c": -1.0}
+"""Rates of the fingers, for that of the first."""
+
+
+@pytest.mark.parametrize("heavy", ["a", "b", "c", "bc"])
+def test_fingers_that_mimic_move_the_mass_of_others_whoever_has_it(heavy: str) -> None:
+    """Virtual power: the inertia at the first finger is the sum of ``m rate^2``, here also of a damper's effort."""
+    damped = dict.fromkeys("abc", '<dynamics damping="3"/>')
+    force, speed = 0.7, 0.4
+    found = instant(system_from(fingers(heavy, **damped)), {"a.s": 0.0, "a.v": speed}, {"a.f": force})
+    inertia = sum(0.2 * RATES[name] ** 2 for name in heavy)
+    expected = (force - sum(3 * rate**2 for rate in RATES.values()) * speed) / inertia
+    assert [found(f"{name}.a") for name in "abc"] == pytest.approx([expected * rate for rate in RATES.values()])
+    assert found("energy.kinetic") == pytest.approx(inertia * speed**2 / 2)
+
+
+def test_a_coupling_transmits_what_the_finger_without_mass_takes() -> None:
+    """The first finger has no mass, so that the whole force goes on, to a finger of the rate -2, at the same power."""
+    found = instant(system_from(fingers("c")), {"a.s": 0.0}, {"a.f": 0.7})
+    assert found("c_mimic.f") == pytest.approx(0.2 * found("c.a"), abs=1e-12)
+    assert found("b_mimic.f") == pytest.approx(-0.7 / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("stepper", ["projected", "rattle", "direct"])
+def test_a_hand_whose_driven_finger_has_no_mass_closes_as_newton_says(stepper: str) -> None:
+    result = mbfmu.simulate(system_from(fingers("b")), 0.05, inputs={"a.f": "0.5"}, stepper=stepper, step=1e-3)
+    assert result["a.s"][-1] == pytest.approx(0.5 / (0.2 * 4) * 0.05**2 / 2, rel=1e-9)
+    assert result["b.s"][-1] == pytest.approx(-2 * result["a.s"][-1], rel=1e-9)
+
+
+def test_a_joint_without_mass_follows_as_one_with_next_to_no_mass() -> None:
+    """In space, on an arm that turns and floats, whichever of two hinges mimics the other."""
+    light = '<inertial><mass value="1e-9"/><inertia ixx="1e-9" iyy="1e-9" izz="1e-9"/></inertial>'
+    heavy = '<inertial><origin xyz="0.1 0.2 0.3"/><mass value="2"/><inertia ixx="0.1" iyy="0.2" izz="0.25"/></inertial>'
+    for leader in ("left", "right"):
+        text = f'<robot name="hand"><link name="arm">{heavy}</link><link name="left">LIGHT</link>'
+        text += f'<link name="right">{heavy}</link>'
+        for name, axis in (("left", "0.6 0 0.8"), ("right", "0 1 0")):
+            mimic = "" if name == leader else f'<mimic joint="{leader}" multiplier="-1.7"/>'
+            text += f'<joint name="{name}_joint" type="continuous"><origin xyz="0 0.3 0.1" rpy="0.3 0 1"/>'
+            text += f'<parent link="arm"/><child link="{name}"/><axis xyz="{axis}"/>{mimic}</joint>'
+        text = text.replace('joint="left"', 'joint="left_joint"').replace('joint="right"', 'joint="right_joint"')
+        starts = {f"{leader}_joint.phi": 0.0, f"{leader}_joint.w": 2.0}
+        efforts = {f"{leader}_joint.tau": 3.0}
+        found, near = (
+            instant(system_from(f"{text.replace('LIGHT', mass)}</robot>", base="floating"), starts, efforts)
+            for mass in ("", light)
+        )
+        names = [name for name in near.y if name.endswith((".a", ".a_0[1]", ".a_0[3]", "energy.kinetic"))]
+        assert {"left_joint.a", "right_joint.a"} < set(names)
+        assert [found(name) for name in names if name in found.y] == pytest.approx(
+            [near(name) for name in names if name in found.y], rel=1e-6
+        )
+
+
+def test_a_finger_that_mimics_one_without_mass_by_nothing_is_refused() -> None:
+    with pytest.raises(ModelError, match="joint 'b' mimics 'a', which moves no mass, with a multiplier of 0: make it"):
+        system_from(fingers("b").replace('multiplier="-2"', 'multiplier="0"'))
+    with pytest.raises(ModelError, match="joint 'b' mimics 'a', which moves no mass"):
+        system_from(fingers("c").replace('multiplier="-2"', 'multiplier="0"'))
+    held = instant(system_from(fingers("ab").replace('multiplier="-2"', 'multiplier="0"')), {"a.s": 0.0}, {"a.f": 1.0})
+    assert [held(f"{name}.a") for name in "ab"] == pytest.approx([5.0, 0.0], abs=1e-12)
+
+
+def test_fingers_without_any_mass_are_fixed_and_told() -> None:
+    assert notices_from(fingers("")) == ("fixed, as they move nothing with mass: 'a', 'b', 'c'",)
 
 
 def test_one_notice_lists_what_is_left_out_and_what_is_decided(tmp_path: Path) -> None:
@@ -763,7 +838,9 @@ def test_limits_and_friction_are_left_out_as_asked() -> None:
 
 
 def test_a_lower_limit_above_the_upper_one_means_none() -> None:
-    assert system_from(ARM.replace('lower="-1"', 'lower="2"')) == system_from(ARM, limits=False)
+    text = ARM.replace('lower="-1"', 'lower="2"')
+    assert system_from(text) == system_from(ARM, limits=False)
+    assert notices_from(text) == ("no limits, as the lower one is above the upper one: 'hinge'",)
 
 
 @pytest.mark.parametrize(("old", "new"), [('size="1 1 1"', 'size="1 1"'), ("<box", "<cone"), ("<box", "<mesh")])
@@ -974,6 +1051,13 @@ MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('<axis xyz="0 1 0"/>', '<axis xyz="0 1_0 0"/>'): (ValueRangeError, 7, "1_0 is not a number"),
     ('<axis xyz="0 1 0"/>', '<axis xyz="0 ٣ 0"/>'): (ValueRangeError, 7, "٣ is not a number"),
     ('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><axis/>'): (ModelFileError, 7, "has one <axis> at most"),
+    ('<axis xyz="0 1 0"/>', '<axis xyz="0 1 0"/><mimic joint="hing"/>'): (
+        UnknownNameError, 7, "joint 'hinge' mimics 'hing', which is not there: remove <mimic>",
+    ),
+    ('<axis xyz="0 1 0"/>', '<axis xzy="0 1 0"/>'): (ModelError, 7, "did you mean 'xyz'"),
+    ("</joint>", '<mimic joint="w"/></joint><link name="x"/>' + weld("w", "base", "x")): (
+        ModelError, 10, "joint 'hinge' mimics 'w', which is fixed: remove <mimic>, or make both fixed",
+    ),
     ('effort="1"', 'effort="-1"'): (ValueRangeError, 8, "<limit effort>: -1 must be at least 0"),
     ('damping="0.1"', 'damping="-0.1"'): (ValueRangeError, 9, "<dynamics damping>: -0.1 must be at least 0"),
     ('friction="0.1"', 'friction="inf"'): (ValueRangeError, 9, "inf is not a number"),

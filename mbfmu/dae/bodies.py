@@ -262,6 +262,9 @@ class Bodies:
             if inertia.nnz():
                 (joint,) = joints_of(path, force)
                 found[joint] = found.get(joint, ca.SX(0)) + inertia
+        for path, coupling in self.mechanism.of(AxisConstraint).items():
+            for joint, lent in zip(joints_of(path, coupling), coupling.inertias(self.values[path]), strict=False):
+                found[joint] = found.get(joint, ca.SX(0)) + lent
         return found
 
     def symbols_of(self, path: str) -> dict[str, SX]:

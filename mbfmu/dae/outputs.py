@@ -67,7 +67,7 @@ def outputs(
     lambda_ = ca.SX.sym("lambda_", Phi.numel() + velocity_rows.numel())
     table = _Table()
     angles = _joint_outputs(bodies, table)
-    couplings = _coupling_efforts(bodies, table, lambda_)
+    couplings = _coupling_efforts(bodies, table, lambda_, a)
     for path, J in bodies.rotors.items():  # what a rotor takes does not reach the joint
         couplings[path][0] -= J * bodies.ddot(bodies.equations[path].rates[0], a)
     _reaction_outputs(bodies, table, a, lambda_, Phi.numel(), found, couplings, transmitted)
@@ -122,7 +122,7 @@ def _joint_outputs(bodies: Bodies, table: "_Table") -> list[tuple[SX, SX]]:
     return angles
 
 
-def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX) -> dict[str, list[SX]]:
+def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX, a: SX) -> dict[str, list[SX]]:
     """Add each coupling's effort on its first axis as an output; return the couplings' efforts on all joint axes."""
     total = {
         path: [ca.SX(expression(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
@@ -138,8 +138,10 @@ def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX) -> dict[str,
         for number, joint in enumerate(joints):
             total[joint][0] += efforts[number]
         first = bodies.equations[joints[0]].motion[0]
-        text = f"effort of the coupling on {joints[0]}.{first.position}"
-        table.add(f"{path}.{first.effort}", first.effort_unit, text, efforts[0], "output", reaction_of=path)
+        text, effort = f"effort of the coupling on {joints[0]}.{first.position}", efforts[0]
+        for lent in coupling.inertias(bodies.values[path])[:1]:
+            effort -= lent * bodies.ddot(bodies.equations[joints[0]].rates[0], a)
+        table.add(f"{path}.{first.effort}", first.effort_unit, text, effort, "output", reaction_of=path)
     return total
 
 

@@ -27,6 +27,10 @@ class AxisConstraint(Component):
         """Return the residual, SX column, for the axis coordinates s (rad or m)."""
         return ca.SX(0, 1)
 
+    def inertias(self, p: Any) -> tuple[SX, ...]:
+        """Return an inertia J for each axis (kg.m2 or kg), or none; the sum of ``J v^2 / 2`` is zero where it holds."""
+        return ()
+
 
 @dataclass(frozen=True)
 class Gear(AxisConstraint):
@@ -36,12 +40,16 @@ class Gear(AxisConstraint):
         joint_a, joint_b: names of the joints, in the same system.
         ratio: ratio of the coordinates, such as the number of teeth of b over that of a.
         offset: coordinate of a where that of b is zero, rad or m.
+        lent: inertia that b lends to a, kg.m2 or kg, fixed when exported; negative: a lends it to b. The energy
+            ``lent (v_a^2 - ratio^2 v_b^2) / 2`` is zero, so that no motion changes, and an axis that moves no mass has
+            an inertia, which joint coordinates need.
     """
 
     joint_a: str = ""
     joint_b: str = ""
     ratio: Value = quantity(1.0, "1", "coordinate of a for each of b")
     offset: Value = quantity(0.0, "1", "coordinate of a where that of b is zero")
+    lent: float = 0.0
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -49,6 +57,9 @@ class Gear(AxisConstraint):
 
     def position(self, p: Any, *s: SX) -> SX:
         return s[0] - p.ratio * s[1] - p.offset
+
+    def inertias(self, p: Any) -> tuple[SX, ...]:
+        return (ca.SX(self.lent), -self.lent * p.ratio**2) if self.lent else ()
 
 
 @dataclass(frozen=True)

@@ -6,52 +6,16 @@ from dataclasses import dataclass, replace
 
 from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, first_of, nearest
 from mbfmu.model.mjcf.bodies import Site, known
-from mbfmu.model.mjcf.defaults import Defaults, over
+from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
-from mbfmu.model.mjcf.settings import Settings, choice
+from mbfmu.model.mjcf.laws import AFFINE, OTHERS, Law, stated
+from mbfmu.model.mjcf.settings import Settings
 from mbfmu.model.mjcf.tendons import Tendon
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import Element
 
-AFFINE = ("general", "motor", "position", "velocity", "damper")
-"""Actuators whose force is affine in their input, the length and the speed."""
-OTHERS = ("intvelocity", "cylinder", "muscle", "adhesion", "pid", "dcmotor", "orientation", "plugin")
-DYNAMICS = ("none", "integrator", "filter", "filterexact", "muscle", "user", "pid", "dcmotor")
-GAINS = ("fixed", "affine", "muscle", "dcmotor", "pid", "so3", "user")
-BIASES = ("none", "affine", "muscle", "dcmotor", "so3", "user")
 ENDS = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
 """Attributes that say what an actuator acts on."""
-
-
-@dataclass(frozen=True)
-class Law:
-    """The force of an actuator: ``(gain . (1, s, v)) u + bias . (1, s, v)``.
-
-    Args:
-        gain, bias: three coefficients each.
-        affine: whether the gain depends on s and v, and whether there is a bias.
-        filtered: time constant of a filter in front, s; 0: there is none.
-        dampratio: damping over critical damping, in place of ``bias[2]``, of a law that acts; 0: it is not given.
-        made: kind of the actuator that it comes from; empty for a general one.
-        unknown: what is not modelled of it; empty: nothing.
-    """
-
-    gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    affine: tuple[bool, bool] = (False, False)
-    filtered: float = 0.0
-    dampratio: float = 0.0
-    made: str = ""
-    unknown: str = ""
-
-    @property
-    def acting(self) -> "Law":
-        """The law without the coefficients that do not count; a positive ``bias[2]`` of a spring is a damping ratio."""
-        gain = self.gain if self.affine[0] else (self.gain[0], 0.0, 0.0)
-        bias, ratio = self.bias if self.affine[1] else (0.0, 0.0, 0.0), 0.0
-        if bias[2] > 0 and bias[1] == -gain[0]:
-            bias, ratio = (*bias[:2], 0.0), bias[2]
-        return replace(self, gain=gain, bias=bias, dampratio=ratio)
 
 
 @dataclass(frozen=True)
@@ -122,7 +86,7 @@ def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: En
     found: dict[str, Actuator] = {}
     idle: dict[str, Actuator] = {}
     places: dict[str, int] = {}
-    left: list[str] = []
+    off: list[str] = []
     elements = [item for group in root.all("actuator") for item in group.children]
     for number, element in enumerate(elements):
         if element.tag not in (*AFFINE, *OTHERS):
@@ -131,106 +95,43 @@ def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: En
         name = element.attributes.get("name") or f"actuator_{number + 1}"
         if name in places:
             raise reader.error(element, NameInUseError(f"there are two actuators '{name}': rename one"))
-        filled = _filled(defaults, element)
-        actuator, unknown = _actuator(reader, filled, _law(defaults, element), name, settings, ends)
-        if actuator is None:
-            left.append(f"'{name}' ({unknown})")
-        elif settings.flags["actuation"] and reader.number(filled, "group", "0") not in settings.idle:
+        filled, law = stated(defaults, element)
+        actuator, unknown = _actuator(reader, filled, law, name, settings, ends)
+        acts = settings.flags["actuation"] and reader.number(filled, "group", "0") not in settings.idle
+        if unknown and (acts or any(word in filled.attributes for word in ("armature", "damping"))):
+            raise reader.error(element, ModelError(f"actuator '{name}' ({unknown}) is not modelled: remove it"))
+        if acts and actuator:
             found[name], places[name] = actuator, number
-        else:
+            continue
+        off.append(f"'{name}'")
+        if actuator:
             idle[name] = actuator
-    notices = [f"actuators are left out: {first_of(left)}"] if left else []
+    notices = []
     if elements and not settings.flags["actuation"]:
         notices.append("actuators are left out, as the option actuation is off")
-    elif idle:
-        notices.append(f"actuators of groups that are off are left out: {first_of([repr(item) for item in idle])}")
-    shared = Counter(joint for item in found.values() for joint in item.joints if ends.joints[joint].efforts)
-    shared += Counter(item.tendon for item in found.values() if item.tendon and ends.tendons[item.tendon].efforts)
-    if several := [f"'{name}'" for name, count in shared.items() if count > 1]:
-        notices.append(
-            f"limits of efforts on joints and tendons with several actuators hold for each: {first_of(several)}"
-        )
-    whole = [
-        f"'{name}'"
-        for name, item in found.items()
-        if len(item.joints) > 1 and any(ends.joints[joint].efforts for joint in item.joints)
-    ]
-    if whole:
-        what = "actuators over several joints pull all of them less where MuJoCo limits the effort on one of them alone"
-        notices.append(f"{what}: {first_of(whole)}")
+    elif off:
+        notices.append(f"actuators of groups that are off are left out: {first_of(off)}")
+    _check_shared(reader, found, elements, places, ends)
     return Actuators(_held(found, ends), idle, len(elements), places, tuple(notices))
 
 
-def _filled(defaults: Defaults, element: Element) -> Element:
-    """Return an actuator with the attributes of its classes: actuators of all kinds have the same ones."""
-    merged: dict[str, str] = {}
-    for item in (*defaults.elements(element, (*AFFINE, *OTHERS), ""), element):
-        merged = over(merged, item.attributes)
-    return replace(element, attributes=merged)
-
-
-def _law(defaults: Defaults, element: Element) -> Law:
-    """Return the force of an actuator; each element in its classes changes what those before it said."""
-    law = Law()
-    for item in (*defaults.elements(element, (*AFFINE, *OTHERS), ""), element):
-        law = _changed(defaults.reader, item, law)
-    return law
-
-
-def _changed(reader: Attributes, element: Element, law: Law) -> Law:
-    """Return a law as an element changes it; another kind of actuator begins anew."""
-    if element.tag != "general" and law.made not in {"", element.tag}:
-        law = Law()
-    given = element.attributes
-    match element.tag:
-        case "motor":
-            return Law(made="motor")
-        case "position":
-            k = reader.number(element, "kp", repr(law.gain[0]))
-            filtered = reader.number(element, "timeconst", repr(law.filtered), least=0.0)
-            last = law.bias[2]
-            if "kv" in given:
-                last = -reader.number(element, "kv", "", least=0.0)
-            elif "dampratio" in given:
-                last = reader.number(element, "dampratio", "", least=0.0)
-            return Law((k, 0.0, 0.0), (0.0, -k, last), (False, True), filtered, made="position")
-        case "velocity":
-            k = reader.number(element, "kv", repr(law.gain[0]))
-            return Law((k, 0.0, 0.0), (0.0, 0.0, -k), (False, True), made="velocity")
-        case "damper":
-            k = reader.number(element, "kv", repr(-law.gain[2]))
-            return Law((0.0, 0.0, -k), (0.0, 0.0, 0.0), (True, False), made="damper")
-        case "general":
-            return _general(reader, element, law)
-    return replace(law, unknown=f"<{element.tag}>")
-
-
-def _general(reader: Attributes, element: Element, law: Law) -> Law:
-    given = element.attributes
-    affine, unknown = list(law.affine), law.unknown
-    for place, (name, kinds) in enumerate((("gaintype", GAINS), ("biastype", BIASES))):
-        if name in given:
-            kind = choice(reader, element, name, kinds[0], kinds)
-            affine[place] = kind == "affine"
-            unknown = unknown if kind in kinds[:2] else kind
-    filtered = law.filtered
-    if "dyntype" in given:
-        kind = choice(reader, element, "dyntype", "none", DYNAMICS)
-        unknown = unknown if kind in {"none", "filter", "filterexact"} else kind
-        filtered = (law.filtered or 1.0) if kind.startswith("filter") else 0.0
-    if filtered:
-        filtered = _three(reader, element, "dynprm", (filtered, 0.0, 0.0))[0]
-    gain, bias = _three(reader, element, "gainprm", law.gain), _three(reader, element, "biasprm", law.bias)
-    return Law(gain, bias, (affine[0], affine[1]), filtered, made=law.made, unknown=unknown)
-
-
-def _three(
-    reader: Attributes, element: Element, attribute: str, before: tuple[float, float, float]
-) -> tuple[float, float, float]:
-    words = element.attributes.get(attribute, "").split()
-    given = reader.numbers(element, attribute, "", len(words))[:3]
-    a, b, c = (*given, *before[len(given) :])
-    return a, b, c
+def _check_shared(
+    reader: Attributes, found: Mapping[str, Actuator], elements: list[Element], places: Mapping[str, int], ends: Ends
+) -> None:
+    """Raise an error if a limit of efforts holds for several actuators, or for one joint of several of an actuator."""
+    shared = Counter(joint for item in found.values() for joint in item.joints if ends.joints[joint].efforts)
+    shared += Counter(item.tendon for item in found.values() if item.tendon and ends.tendons[item.tendon].efforts)
+    for name, item in found.items():
+        limited = [joint for joint in item.joints if ends.joints[joint].efforts]
+        several = [end for end in (*item.joints, item.tendon) if shared[end] > 1]
+        what = ""
+        if several:
+            what = f"the actuatorfrcrange of '{several[0]}' limits the sum of several actuators, of which this is one"
+        elif limited and len(item.joints) > 1:
+            what = f"the actuatorfrcrange of '{limited[0]}' limits it there, and not at the other joints it acts on"
+        if what:
+            remedy = "which is not modelled: remove it, and give each actuator a forcerange"
+            raise reader.error(elements[places[name]], ModelError(f"actuator '{name}': {what}, {remedy}"))
 
 
 def _actuator(
@@ -244,11 +145,14 @@ def _actuator(
     words = element.attributes.get("gear", "1").split()
     gear = (reader.numbers(element, "gear", "1", len(words) or 1) + (0.0,) * 6)[:6]
     joints, site, unknown = _acted(reader, element, on[0], gear[0], ends)
-    spread = reader.number(element, "inheritrange", "0", least=0.0)
-    if spread:
-        inputs: tuple[float, float] | None = _inherited(reader, element, name, on[0], settings, ends, spread)
-    else:
-        inputs = settings.limits(reader, element, f"actuator '{name}'", "ctrlrange", "ctrllimited")
+    limited = element
+    if law.inherits and law.dyntype == "filter":
+        what = f"actuator '{name}' with inheritrange has a filter: write dyntype=\"filterexact\", or give a ctrlrange"
+        raise reader.error(element, ModelError(what))
+    if law.inherits:
+        lower, upper = _inherited(reader, element, name, on[0], settings, ends, law.spread)
+        limited = replace(element, attributes={**element.attributes, "ctrlrange": f"{lower!r} {upper!r}"})
+    inputs = settings.limits(reader, limited, f"actuator '{name}'", "ctrlrange", "ctrllimited")
     forces = settings.limits(reader, element, f"actuator '{name}'", "forcerange", "forcelimited")
     armature, (damping, *more) = reader.number(element, "armature", "0", least=0.0), _damping(reader, element)
     damping = damping if settings.flags["damper"] and settings.flags["passive"] else 0.0

@@ -104,8 +104,6 @@ def _close(more: _More, closure: Closure) -> None:
 def _couple(more: _More, coupled: Coupled, axial: set[str]) -> None:
     name = more.named(coupled.name, "coupling")
     c = coupled.coefficients
-    if not set(coupled.a) <= axial:
-        return
     if len(coupled.a) == len(coupled.b) == 1 and not any(c[2:]) and {*coupled.b} <= axial and any(coupled.a.values()):
         ((a, one),), ((b, other),) = coupled.a.items(), coupled.b.items()
         ratio = c[1] * other / one
@@ -140,8 +138,6 @@ def _drive(more: _More, actuator: Actuator, axial: set[str], sites: Mapping[str,
     else:
         fields |= {"gain_s": law.gain[1], "gain_v": law.gain[2], "bias_s": law.bias[1]}
         axes = _axes(more, actuator.joints, axial)
-        if not axes["joints"]:
-            return
         if law.filtered:
             more.add(FilteredDrive(name, **axes, **fields, T=law.filtered))
         else:

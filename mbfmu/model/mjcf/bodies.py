@@ -12,6 +12,7 @@ from mbfmu.model.mjcf.joints import ModelJoint, joint_of
 from mbfmu.model.mjcf.poses import HERE, LONG, Place, place_of, stretched
 from mbfmu.model.mjcf.settings import LIMITED, Settings, choice, flag_of
 from mbfmu.model.mjcf.solids import Solid, merged
+from mbfmu.model.mjcf.unread import inside
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.robot import Visual
 from mbfmu.model.robot.tree import unlike
@@ -25,8 +26,6 @@ MOST = 5_000
 BODY = {"name", "childclass", "mocap", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "gravcomp", "sleep",
         "user", "fuse"}  # fmt: skip
 """Attributes of a body."""
-ALIKE = {"replicate", "composite", "flexcomp", "attach"}
-"""Elements that stand for bodies which are not written out."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +111,7 @@ class _Walk:
     def inside(self, element: Element, frame: Place, inherited: str, depth: int) -> "_Content":
         """Return what stands in a body or a frame, without the bodies in it."""
         content = _Content()
+        self.found.unused.update(inside(self.reader, element))
         if depth > DEEPEST:
             raise self.reader.error(element, ModelError(f"more than {DEEPEST} bodies and frames in each other"))
         for child in element.children:
@@ -129,11 +129,6 @@ class _Walk:
                 content.geoms.append(geom_of(child, frame, self.defaults, inherited, self.settings))
             elif child.tag == "site":
                 content.sites.append((self.defaults.filled(child, inherited), frame))
-            elif child.tag in ALIKE:
-                what = f"<{child.tag}> is not expanded: save the model with MuJoCo first, which writes its bodies out"
-                raise self.reader.error(child, ModelError(what))
-            else:
-                self.found.unused[child.tag] += 1
         return content
 
     def body(self, element: Element, frame: Place, parent: str, inherited: str, depth: int) -> None:

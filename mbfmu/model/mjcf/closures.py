@@ -115,6 +115,9 @@ def equalities_of(
 
 def _closure(reader: Attributes, element: Element, name: str, found: Bodies) -> Closure:
     rigid = element.tag == "weld"
+    if rigid and reader.number(element, "torquescale", "1") <= 0:
+        what = f"the equality '{name}' with torquescale=\"0\" leaves the bodies free to turn: write a <connect>"
+        raise reader.error(element, ModelError(what))
     if "site1" in element.attributes or "site2" in element.attributes:
         sites = [found.sites[known(reader, element, key, found.sites, "site")] for key in ("site1", "site2")]
         return Closure(name, rigid, (sites[0].body, sites[1].body), (sites[0].place, sites[1].place))

@@ -7,10 +7,12 @@ import numpy as np
 
 from mbfmu.errors import ModelError
 from mbfmu.model.mjcf.joints import SIZES, ModelJoint
-from mbfmu.model.mjcf.poses import turned
+from mbfmu.model.mjcf.poses import Place, turned
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import Element
 
+SAME = 1e-6
+"""Largest difference of poses, m or 1, that counts as rounding of a written number."""
 HOME = "home"
 """Name of the keyframe that is preferred to the first."""
 
@@ -48,17 +50,20 @@ def keyframe_of(root: Element, reader: Attributes, joints: Mapping[str, ModelJoi
         inputs: number of actuators.
 
     Raises:
-        ModelError: it has a wrong number of values.
+        ModelError: it has a wrong number of values, or states of filters.
     """
-    keys = [item for group in root.all("keyframe") for item in group.all("key")]
-    if not keys:
+    element = _chosen(root)
+    if element is None:
         return Keyframe("", {})
-    element = next((item for item in keys if item.attributes.get("name") == HOME), keys[0])
     counts = [sum(SIZES[joint.kind][k] for joint in joints.values()) for k in range(2)]
     q, v, u = (
         _values(reader, element, name, count)
         for name, count in (("qpos", counts[0]), ("qvel", counts[1]), ("ctrl", inputs))
     )
+    if any(_any_number(reader, element, "act")):
+        raise reader.error(
+            element, ModelError("<key act>: states of filters begin at 0 here: remove act, or set it to 0")
+        )
     starts, at = {}, [0, 0]
     for name, joint in joints.items():
         n_q, n_v = SIZES[joint.kind]
@@ -66,6 +71,38 @@ def keyframe_of(root: Element, reader: Attributes, joints: Mapping[str, ModelJoi
         starts[name] = _turned(reader, element, mine) if joint.kind in {"ball", "free"} else mine
         at = [at[0] + n_q, at[1] + n_v]
     return Keyframe(element.attributes.get("name", ""), starts, u)
+
+
+def _chosen(root: Element) -> Element | None:
+    keys = [item for group in root.all("keyframe") for item in group.all("key")]
+    return next((item for item in keys if item.attributes.get("name") == HOME), keys[0] if keys else None)
+
+
+def check_mocap(reader: Attributes, root: Element, places: list[Place]) -> None:
+    """Raise an error if the keyframe of the start moves a mocap body.
+
+    Args:
+        reader: reader of attributes.
+        root: root element.
+        places: poses of the mocap bodies in the file, in the order of the file.
+    """
+    element = _chosen(root)
+    if element is None:
+        return
+    r, Q = (_any_number(reader, element, key) for key in ("mpos", "mquat"))
+    same = len(r) in {0, 3 * len(places)} and len(Q) in {0, 4 * len(places)}
+    for index, item in enumerate(places if same else ()):
+        own = np.array(r[3 * index : 3 * index + 3] or item.r)
+        turn = np.array(Q[4 * index : 4 * index + 4])
+        R = turned(turn / np.linalg.norm(turn)) if turn.any() else item.R
+        same = same and max(np.abs(own - item.r).max(), np.abs(R - item.R).max()) < SAME
+    if not same:
+        what = "<key mpos mquat>: a keyframe does not move mocap bodies here: remove them, and write the pose in <body>"
+        raise reader.error(element, ModelError(what))
+
+
+def _any_number(reader: Attributes, element: Element, key: str) -> tuple[float, ...]:
+    return reader.numbers(element, key, "", len(element.attributes.get(key, "").split()))
 
 
 def _values(reader: Attributes, element: Element, name: str, count: int) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,12 @@ from mbfmu.model.mjcf.closures import Equalities, equalities_of
 from mbfmu.model.mjcf.defaults import defaults_of
 from mbfmu.model.mjcf.document import read_document
 from mbfmu.model.mjcf.geoms import meshes_of
-from mbfmu.model.mjcf.keyframe import Keyframe, keyframe_of
+from mbfmu.model.mjcf.keyframe import Keyframe, check_mocap, keyframe_of
 from mbfmu.model.mjcf.poses import turned
 from mbfmu.model.mjcf.settings import Settings, flag_of, settings_of
 from mbfmu.model.mjcf.tendons import Tendon, tendons_of
 from mbfmu.model.mjcf.tree import robot_of
+from mbfmu.model.mjcf.unread import unread
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.masses import accelerations_of_axes
 from mbfmu.model.robot.robot import Origin, Robot
@@ -28,13 +29,6 @@ from mbfmu.model.robot.tree import eased, mended
 from mbfmu.model.robot.xml import Element
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import Source
-
-READ = {"compiler", "option", "size", "default", "worldbody", "tendon", "equality", "actuator", "keyframe"}
-"""Sections of a model that are read."""
-SILENT = {"visual", "statistic", "custom", "asset"}
-"""Sections that have no effect on the motion by themselves."""
-REFUSED = {"deformable": "<deformable>", "extension": "<extension>, with plugins"}
-"""Sections that would change the motion, and are not modelled."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +67,19 @@ def read_model(path: Path, options: RobotOptions | None = None) -> Model:
     root = read_document(path)
     source = Source(str(path), path.parent)
     reader = Attributes(source)
+    left = Counter(unread(reader, root))
     _check_sections(root, reader)
     settings = settings_of(root, reader, path.parent)
     defaults = defaults_of(root, reader)
     found = bodies_of(root, defaults, settings, meshes_of(root, defaults, settings))
     joints = found.joints
-    tendons, spatial, told = tendons_of(root, defaults, settings, joints)
+    _check_forces(root, reader, found, asked)
+    tendons, spatial = tendons_of(root, defaults, settings, joints, asked.limits)
     equalities = equalities_of(root, defaults, settings, found, tendons)
     actuators = actuators_of(root, defaults, settings, Ends(joints, tendons, frozenset(spatial), found.sites))
     _check_held_weight(reader, found, actuators, settings)
     keyframe = keyframe_of(root, reader, joints, actuators.count)
+    check_mocap(reader, root, [found.bodies[item].place for item in found.mocap])
     armatures: dict[str, float] = {}
     for item in (*actuators.found.values(), *actuators.idle.values()):
         for joint in item.joints if item.armature else ():
@@ -90,10 +87,11 @@ def read_model(path: Path, options: RobotOptions | None = None) -> Model:
     name = root.attributes.get("model", path.stem)
     robot = robot_of(found, source, name, keyframe.joints, armatures, equalities.guessed, settings.gravity)
     changed, fixed = mended(robot.links, robot.joints)
+    idle = {item for item, joint in changed.items() if joint.kind != robot.joints[item].kind}
+    _check_idle(reader, found, idle, tendons, equalities, actuators)
     robot = _based(eased(replace(robot, joints=changed), asked), asked.base)
     notices = (
-        *_unused(root, found),
-        *told,
+        *_unused(left, found),
         *equalities.notices,
         *actuators.notices,
         *fixed,
@@ -105,11 +103,53 @@ def read_model(path: Path, options: RobotOptions | None = None) -> Model:
 
 
 def _check_sections(root: Element, reader: Attributes) -> None:
-    for item in root.children:
-        if item.tag in REFUSED:
-            raise reader.error(item, ModelError(f"{REFUSED[item.tag]} is not modelled: remove it"))
     if not any(item.children for item in root.all("worldbody")):
         raise reader.error(root, ModelError("a model needs a <worldbody> with a <body>"))
+
+
+def _check_forces(root: Element, reader: Attributes, found: Bodies, asked: RobotOptions) -> None:
+    """Raise an error if a fluid acts on the bodies, or limits or friction on joints without an axis."""
+    for item in root.all("option"):
+        for key in ("density", "viscosity"):
+            if reader.number(item, key, "0"):
+                what = f"<option {key}>: the forces of a fluid are not modelled: set density and viscosity to 0"
+                raise reader.error(item, ModelError(what))
+    for joint in found.joints.values():
+        if joint.kind not in {"ball", "free"}:
+            continue
+        if joint.limits and asked.limits:
+            what = f"joint '{joint.name}': the range of a ball joint is not modelled: remove it, or read without limits"
+            raise reader.error(joint.element, ModelError(f"{what} (--no-limits)"))
+        if joint.friction and asked.friction:
+            what = f"joint '{joint.name}': frictionloss of a {joint.kind} joint is not modelled: set it to 0, or read"
+            raise reader.error(joint.element, ModelError(f"{what} without friction (--no-friction)"))
+
+
+def _check_idle(
+    reader: Attributes,
+    found: Bodies,
+    idle: set[str],
+    tendons: Mapping[str, Tendon],
+    equalities: Equalities,
+    actuators: Actuators,
+) -> None:
+    """Raise an error if something acts on joints that move no mass, as MuJoCo has none."""
+    acting: list[tuple[str, Collection[str]]] = [
+        *((f"equality '{item.name}'", {*item.a, *item.b}) for item in equalities.coupled),
+        *((f"equality '{item.name}'", _between(found, *item.bodies)) for item in equalities.closures),
+        *((f"tendon '{item.name}'", item.ratios) for item in tendons.values() if item.stiffness or item.damping),
+        *((f"actuator '{item.name}'", item.joints) for item in actuators.found.values()),
+    ]
+    for what, joints in acting:
+        for name in joints:
+            if name in idle:
+                said = f"joint '{name}' moves no mass, and the {what} acts on it: give its body a mass, or remove both"
+                raise reader.error(found.joints[name].element, ModelError(said))
+
+
+def _between(found: Bodies, first: str, second: str) -> set[str]:
+    """Return the joints between two bodies."""
+    return set(joint_path(found, first)) ^ set(joint_path(found, second))
 
 
 def _check_held_weight(reader: Attributes, found: Bodies, actuators: Actuators, settings: Settings) -> None:
@@ -159,33 +199,15 @@ def _damped(actuators: Actuators, robot: Robot, found: Bodies) -> Actuators:
     return replace(actuators, found=changed)
 
 
-def _unused(root: Element, found: Bodies) -> Iterator[str]:
-    """Yield what the file has and the system has not."""
-    counts: Counter[str] = Counter()
-    for item in root.children:
-        if item.tag not in READ | SILENT:
-            for inner in item.children or [item]:
-                counts[inner.tag if item.tag != "sensor" else "sensor"] += 1
-    counts += found.unused
+def _unused(left: Counter[str], found: Bodies) -> Iterator[str]:
+    """Yield what the file has and the system has not, without an effect on the motion, and contacts."""
+    counts = left + found.unused
     if counts:
         yield "not used: " + ", ".join(f"{count} <{tag}>" for tag, count in counts.most_common())
     if found.touching:
         yield f"contacts are left out: {found.touching} geoms could touch others"
     if found.mocap:
         yield f"mocap bodies are fixed: {first_of([repr(name) for name in found.mocap])}"
-    left = [
-        repr(joint.name)
-        for joint in found.joints.values()
-        if joint.kind in {"ball", "free"} and (joint.limits or joint.friction)
-    ]
-    if left:
-        yield f"limits and friction of joints without an axis are left out: {first_of(left)}"
-    if any(
-        item.attributes.get(key, "0").split() not in (["0"], ["0"] * 3)
-        for item in root.all("option")
-        for key in ("density", "viscosity", "wind")
-    ):
-        yield "the forces of a fluid are left out"
 
 
 def _decided(found: Bodies, keyframe: Keyframe, actuators: Actuators) -> Iterator[str]:

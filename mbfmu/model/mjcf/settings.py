@@ -120,6 +120,7 @@ def settings_of(root: Element, reader: Attributes, folder: Path) -> Settings:
         for name in ("gravity", "spring", "damper", "passive", "actuation", "clampctrl", "limit", "frictionloss",
                      "equality", "constraint")
     }  # fmt: skip
+    on["limit"], on["frictionloss"] = (on[name] and on["constraint"] for name in ("limit", "frictionloss"))
     words = option.attributes.get("actuatorgroupdisable", "").split()
     groups = reader.numbers(option, "actuatorgroupdisable", "", len(words))
     if wrong := next((item for item in groups if item not in range(LAST_GROUP + 1)), None):

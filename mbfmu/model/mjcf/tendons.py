@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, first_of
+from mbfmu.errors import ModelError, NameInUseError, ValueRangeError
 from mbfmu.model.mjcf.bodies import known
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
@@ -40,9 +40,16 @@ class Tendon:
 
 
 def tendons_of(
-    root: Element, defaults: Defaults, settings: Settings, joints: Mapping[str, ModelJoint]
-) -> tuple[dict[str, Tendon], set[str], list[str]]:
-    """Return the fixed tendons of a model by name, the names of the spatial ones, and notices.
+    root: Element, defaults: Defaults, settings: Settings, joints: Mapping[str, ModelJoint], limits: bool
+) -> tuple[dict[str, Tendon], set[str]]:
+    """Return the fixed tendons of a model by name, and the names of the spatial ones.
+
+    Args:
+        root: root element.
+        defaults: the default classes.
+        settings: settings of the model.
+        joints: its joints, by name.
+        limits: whether limits count.
 
     Raises:
         ModelError: a tendon acts on the motion in a way that a system here cannot have.
@@ -50,7 +57,6 @@ def tendons_of(
     reader = defaults.reader
     fixed: dict[str, Tendon] = {}
     spatial: set[str] = set()
-    limited: list[str] = []
     count = 0
     for group in root.all("tendon"):
         for item in group.children:
@@ -69,9 +75,11 @@ def tendons_of(
                 spatial.add(name)
             else:
                 raise reader.error(item, ModelError(f"a <tendon> holds <fixed> and <spatial>, not <{item.tag}>"))
-            if settings.limits(reader, filled, f"tendon '{name}'", "range", "limited"):
-                limited.append(f"'{name}'")
-    return fixed, spatial, [f"limits of tendons are left out: {first_of(limited)}"] if limited else []
+            held = settings.limits(reader, filled, f"tendon '{name}'", "range", "limited")
+            if held and limits and settings.flags["limit"]:
+                what = f"tendon '{name}': the limits of a tendon are not modelled: remove its range, or say limited="
+                raise reader.error(item, ModelError(f'{what}"false", or read without limits (--no-limits)'))
+    return fixed, spatial
 
 
 def _fixed(

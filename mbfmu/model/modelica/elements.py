@@ -86,7 +86,11 @@ class Element:
         return tuple(float(item) for item in unit(found, f"{self.name}.{label}"))
 
     def start(self, label: str) -> Any:
-        """Return a start value: as it is if it is fixed, else where the search begins; None where nothing is said."""
+        """Return a start value: as it is if it is fixed, else where the search begins; None where nothing is said.
+
+        Raises:
+            ModelError: that of a rate is not fixed.
+        """
         variable = self.values.variables[f"{self.name}.{label}"]
         found = self.values.of(f"{self.name}.{label}", "start")
         entries = found if isinstance(found, list) else [found]
@@ -100,8 +104,8 @@ class Element:
             elif entry == 0.0:
                 made.append(None)
             elif rate:
-                self.told.append(f"start of '{self.name}.{label}' is not fixed: it is left out")
-                made.append(None)
+                what = "is not fixed, so that nothing says whether the motion begins with it"
+                raise ModelError(f"the start of '{self.name}.{label}' {what}: write fixed=true, or leave it out")
             else:
                 made.append(guess(self.local(entry)))
         if not isinstance(found, list):
@@ -112,12 +116,33 @@ class Element:
         """Return start values by name."""
         return {label: self.start(label) for label in labels}
 
+    def spin(self, label: str, switch: str) -> Array:
+        """Return the start of an angular velocity, shape (3,).
+
+        Args:
+            label: its name.
+            switch: name of the parameter that says whether it is fixed.
+
+        Raises:
+            ModelError: it is not fixed, and not zero.
+        """
+        w = self.numbers(label)
+        if w.any() and not self.flag(switch):
+            what = "is not fixed, so that nothing says whether the motion begins with it"
+            raise ModelError(f"'{self.name}.{label}' {what}: write {switch}=true, or leave it out")
+        return w
+
     def turned(self) -> Array | None:
-        """Return the rotation matrix R of the start angles, shape (3, 3); None if they are not fixed."""
+        """Return the rotation matrix R of the start angles, shape (3, 3); None if there are none.
+
+        Raises:
+            ModelError: they are not fixed.
+        """
         angles = self.numbers("angles_start")
         if not self.flag("angles_fixed"):
             if angles.any():
-                self.told.append(f"'{self.name}.angles_start' are not fixed: they are left out")
+                what = "are not fixed, so that nothing says whether the motion begins with them"
+                raise ModelError(f"'{self.name}.angles_start' {what}: write angles_fixed=true, or leave them out")
             return None
         return sequence(self.numbers("sequence_start"), angles)
 
@@ -162,7 +187,7 @@ def _world(e: Element, name: str) -> Component:
 def _moving(e: Element) -> dict[str, Any]:
     found = e.starts("r_0", "v_0")
     R = e.turned()
-    w = e.numbers("w_0_start")
+    w = e.spin("w_0_start", "w_0_fixed")
     if R is not None:
         found["Q"] = quaternion(R)
     if e.flag("w_0_fixed"):
@@ -247,8 +272,9 @@ def _relative(e: Element) -> dict[str, Any]:
     R = e.turned()
     if R is not None:
         found["Q_rel"] = quaternion(R)
+    w = e.spin("w_rel_a_start", "w_rel_a_fixed")
     if e.flag("w_rel_a_fixed"):
-        found["w_rel"] = tuple(float(item) for item in e.numbers("w_rel_a_start"))
+        found["w_rel"] = tuple(float(item) for item in w)
     return found
 
 

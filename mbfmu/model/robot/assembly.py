@@ -33,6 +33,7 @@ from mbfmu.model.forces import (
 )
 from mbfmu.model.joints import FreeMotion, Planar, Prismatic, Revolute, Spherical
 from mbfmu.model.parts import Body, FixedRotation, FixedTranslation, World
+from mbfmu.model.robot.lending import lent
 from mbfmu.model.robot.robot import AXIAL, Array, Link, Origin, Robot, RobotJoint
 from mbfmu.model.robot.stiffness import bounds_of, start_of, suited
 from mbfmu.model.robot_options import RobotOptions
@@ -85,14 +86,23 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
         if link.massive:
             components.append(_body(names["link", link.name], link))
             connections.append(connect(end, frames[link.name]))
+    borrowed = lent(robot, {name: start_of(joint) for name, joint in robot.joints.items()})
     for joint in robot.joints.values():
-        components += _along(joint, names, asked, suits.stops.get(joint.name, 0.0))
+        components += _along(joint, names, asked, suits.stops.get(joint.name, 0.0), borrowed.get(joint.name, 0.0))
     for target in asked.wrenches:
         if target not in robot.links:
             raise UnknownNameError(f"there is no link '{target}' for a wrench; {nearest(target, robot.links)}")
         for acting in (WorldForce(names["force", target]), WorldTorque(names["torque", target])):
             components.append(acting)
             connections.append(connect(frames[target], f"{acting.name}.frame_b"))
+    # A joint that carries nothing has a frame at its end, as every frame is connected to something.
+    taken = {end for pair in connections for end in pair}
+    for joint in robot.joints.values():
+        end = "" if joint.kind == "fixed" else f"{names['joint', joint.name]}.frame_b"
+        if end and end not in taken:
+            holder = FixedTranslation(names["end", joint.name])
+            components.append(holder)
+            connections.append(connect(end, f"{holder.name}.frame_a"))
     name = identifier(robot.name)
     description = f"{robot.name}, from {'an' if robot.format == 'MJCF' else 'a'} {robot.format}"
     return System(name, tuple(components), tuple(connections), description=description, stepper=suits.stepper)
@@ -128,7 +138,7 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
             name = identifier(link.name)
             take("link", link.name, f"{name}_link" if name in own else name, link.line)
     for items, kinds in (
-        (robot.joints.values(), ("origin", "damper", "spring", "friction", "stop", "mimic", "rotor", "drive")),
+        (robot.joints.values(), ("origin", "damper", "spring", "friction", "stop", "mimic", "rotor", "drive", "end")),
         (robot.links.values(), ("force", "torque")),
     ):
         for item in items:
@@ -251,7 +261,9 @@ def _across(n: tuple[float, ...]) -> tuple[float, ...]:
     raise AssertionError("x and y are both parallel to n")
 
 
-def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: RobotOptions, c: float) -> list[Component]:
+def _along(
+    joint: RobotJoint, names: Mapping[tuple[str, str], str], options: RobotOptions, c: float, borrowed: float
+) -> list[Component]:
     """Return the components on the axis of a joint: its drive, spring, damping, friction, stops, and what it mimics.
 
     Args:
@@ -259,6 +271,7 @@ def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: Rob
         names: names of the components.
         options: what is asked of the robot.
         c: stiffness of the joint's stop.
+        borrowed: inertia that the joint gets from the one that it mimics, kg.m2 or kg.
     """
     if joint.kind not in AXIAL:
         return []
@@ -294,6 +307,7 @@ def _along(joint: RobotJoint, names: Mapping[tuple[str, str], str], options: Rob
                 joint_b=names["joint", joint.mimic.joint],
                 ratio=joint.mimic.multiplier,
                 offset=joint.mimic.offset,
+                lent=borrowed,
             )
         )
     return found

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbfmu.errors import MOST_SAID, ModelError, first_of, nearest
+from mbfmu.errors import ModelError, UnknownNameError, first_of, nearest
+from mbfmu.model.robot.lending import coupled, moving_mass
 from mbfmu.model.robot.robot import AXIAL, Limit, Link, Origin, Robot, RobotJoint
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import Source
@@ -14,35 +15,30 @@ from mbfmu.model.source import Source
 def mended(
     links: Mapping[str, Link], joints: Mapping[str, RobotJoint]
 ) -> tuple[dict[str, RobotJoint], tuple[str, ...]]:
-    """Return the joints, those fixed that move nothing, and without mimicking that has no meaning."""
-    massive = {name for name, link in links.items() if link.massive}
-    found = dict(joints)
-    idle: list[str] = []
-    aimless: list[str] = []
-    free: list[str] = []
-    for name, joint in reversed(list(joints.items())):
-        if joint.child in massive or joint.rotor:
-            massive.add(joint.parent)
-        elif joint.kind != "fixed":
-            found[name] = replace(joint, kind="fixed", mimic=None)
-            idle.insert(0, f"'{name}'")
-    axial = {name for name, joint in found.items() if joint.kind in AXIAL}
-    for name, joint in found.items():
-        if joint.mimic and name not in axial:
-            aimless.append(f"'{name}'")
-        elif joint.mimic and joint.mimic.joint not in axial:
-            other = joint.mimic.joint
-            hint = f" ({nearest(other, axial - {name})})" if len(free) < MOST_SAID else ""
-            free.append(f"'{name}' of '{other}'{hint}")
-        else:
-            continue
-        found[name] = replace(joint, mimic=None)
-    kinds = {
-        "fixed, as they move nothing with mass": idle,
-        "mimicking of joints without an axis is left out": aimless,
-        "mimicking of what is no joint with an axis is left out": free,
+    """Return the joints, those fixed that move no mass and are coupled with none that does, and notices.
+
+    Args:
+        links: the links by name.
+        joints: the joints by name, each after the joint that carries its parent.
+    """
+    moving = _moving(links, joints)
+    idle = [name for name, joint in joints.items() if joint.kind != "fixed" and name not in moving]
+    still = [f"'{name}'" for name, joint in joints.items() if joint.mimic and joint.kind == "fixed"]
+    changed = {
+        name: replace(joint, kind="fixed", mimic=None) if name not in moving or joint.kind == "fixed" else joint
+        for name, joint in joints.items()
     }
-    return found, tuple(f"{what}: {first_of(names)}" for what, names in kinds.items() if names)
+    kinds = {
+        "fixed, as they move nothing with mass": [f"'{name}'" for name in idle],
+        "mimicking of joints that are fixed is left out": still,
+    }
+    return changed, tuple(f"{what}: {first_of(names)}" for what, names in kinds.items() if names)
+
+
+def _moving(links: Mapping[str, Link], joints: Mapping[str, RobotJoint]) -> set[str]:
+    """Return the names of the joints that move mass, or are coupled with one that does."""
+    moving = moving_mass(links, joints)
+    return moving | {name for rates in coupled(joints) if moving & rates.keys() for name in rates}
 
 
 def eased(robot: Robot, options: RobotOptions) -> Robot:
@@ -87,9 +83,35 @@ def unlike(name: str, taken: Mapping[str, object]) -> str:
     return name
 
 
-def check_mimics(joints: Mapping[str, RobotJoint], source: Source) -> None:
-    """Raise an error if a joint mimics itself, directly or over others."""
+def check_mimics(links: Mapping[str, Link], joints: Mapping[str, RobotJoint], source: Source) -> None:
+    """Raise an error if a joint with an axis mimics one without, or itself, directly or over others.
+
+    Args:
+        links: the links by name.
+        joints: the joints by name, each after the joint that carries its parent.
+        source: the file, for messages.
+
+    Raises:
+        UnknownNameError: it mimics a joint that is not there.
+        ModelError: it mimics one that has no axis, or itself, or one without mass by a multiplier of 0.
+    """
+    moving = _moving(links, joints)
     axial = {name: joint for name, joint in joints.items() if joint.kind in AXIAL}
+    for name, joint in axial.items():
+        if joint.mimic is None:
+            continue
+        other = joint.mimic.joint
+        if other in axial:
+            if not joint.mimic.multiplier and name in moving and other not in moving:
+                what = f"joint '{name}' mimics '{other}', which moves no mass, with a multiplier of 0: make it fixed"
+                raise source.error(joint.mimic.line, ModelError(what))
+            continue
+        if other in joints:
+            what = f"joint '{name}' mimics '{other}', which is {joints[other].kind}: remove <mimic>, or make both fixed"
+            raise source.error(joint.mimic.line, ModelError(what))
+        near = nearest(other, axial.keys() - {name})
+        what = f"joint '{name}' mimics '{other}', which is not there: remove <mimic>; {near}"
+        raise source.error(joint.mimic.line, UnknownNameError(what))
     good: set[str] = set()
     for first in axial:
         name = first

@@ -27,6 +27,7 @@ from mbfmu.model.robot.xml import Element, elements_of
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.sdf.poses import MODEL, WORLD, Poses, own_pose
 from mbfmu.model.sdf.texts import INFINITE, Texts
+from mbfmu.model.sdf.unread import unread
 from mbfmu.model.source import Source, read_bytes
 
 LARGEST = 10_000_000
@@ -37,14 +38,8 @@ KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prism
 DOUBLE = ("universal", "revolute2")
 SHAPES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": (("radius", 1), ("length", 1)),
           "capsule": (("radius", 1), ("length", 1)), "mesh": (("scale", 3),)}  # fmt: skip
-USED = {
-    "model": {"link", "joint", "frame", "pose", "static"},
-    "link": {"pose", "inertial", "visual", "gravity"},
-    "joint": {"pose", "parent", "child", "axis", "axis2"},
-}
-"""Elements that are read, by the element they stand in."""
-QUIET = {"self_collide", "allow_auto_disable", "enable_wind", "kinematic"}
-"""Elements that have no effect on the motion of what is read, if they are false."""
+UNTOLD = {"self_collide", "allow_auto_disable", "enable_wind", "kinematic", "must_be_base_link"}
+"""Elements that no notice reports if they are false."""
 
 
 def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
@@ -77,19 +72,28 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
     if len(models) != 1:
         what = f"a file has one <model>, not {len(models)}: write each in a file of its own"
         raise source.error(root.line, ModelError(what))
-    place = [world for world in worlds if any(item is models[0] for item in world.children)]
-    x, y, z = reader.values(place[0], "gravity", "0 0 -9.81", 3) if place else (0.0, 0.0, -9.81)
+    place = next((world for world in worlds if any(item is models[0] for item in world.children)), None)
+    x, y, z = _gravity(reader, place)
     version = root.attributes.get("version", "1.7")
-    robot = _Model(reader, models[0], version, asked).robot(source)
+    robot = _Model(reader, root, models[0], place, version, asked).robot(source)
     return eased(replace(robot, gravity=(x, y, z)), asked)
+
+
+def _gravity(reader: Texts, world: Element | None) -> tuple[float, ...]:
+    """Return the gravity of a world, which older files have in its <physics>."""
+    places = [] if world is None else [world, *world.all("physics")]
+    place = next((item for item in places if any(item.all("gravity"))), Element("world", {}, 1))
+    return reader.values(place, "gravity", "0 0 -9.81", 3)
 
 
 @dataclass(frozen=True)
 class _Model:
-    """The model of a file, with the version of its format."""
+    """The model of a file, with the world it stands in and the version of its format."""
 
     reader: Texts
+    root: Element
     element: Element
+    world: Element | None
     version: str
     asked: RobotOptions
 
@@ -130,8 +134,9 @@ class _Model:
                 if part.child not in found:
                     found[part.child] = Link(part.child, part.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
         joints |= self.roots([name for name in links if name not in carried], poses, placed, {**joints, **named})
-        joints, fixed = mended(found, outward(joints, WORLD, source))
-        check_mimics(joints, source)
+        joints = outward(joints, WORLD, source)
+        check_mimics(found, joints, source)
+        joints, fixed = mended(found, joints)
         notices = (*self.unused(), *told, *fixed, *(text for link in found.values() for text in link.unseen))
         return Robot(model.attributes.get("name", "model"), source, found, joints, WORLD, notices, "SDF")
 
@@ -271,7 +276,10 @@ class _Model:
                 effort=effort if 0 < effort < INFINITE else 0.0,
                 velocity=velocity if 0 < velocity < INFINITE else 0.0,
             ),
-            mimic=self.mimic(axis),
+            mimic=self.mimic(axis) or self.mimic_of_drake(element),
+            rotor=reader.value(element, "drake:rotor_inertia", "0", least=0.0)
+            * reader.value(element, "drake:gear_ratio", "1") ** 2,
+            start=(begun,) if (begun := reader.value(axis, "initial_position", "0")) else (),
         )
 
     def bounds(self, joint: RobotJoint, limit: Element) -> tuple[float | None, float | None]:
@@ -294,6 +302,14 @@ class _Model:
             for key, default in (("multiplier", "1"), ("offset", "0"), ("reference", "0"))
         )
         return Mimic(self.reader.name(item, "joint"), ratio, offset - ratio * reference, item.line)
+
+    def mimic_of_drake(self, joint: Element) -> Mimic | None:
+        """Return the rule of a joint that follows another, as an element of Drake's states it."""
+        if not any(joint.all("drake:mimic")):
+            return None
+        item = self.reader.one(joint, "drake:mimic")
+        ratio, offset = self.reader.number(item, "multiplier", "1"), self.reader.number(item, "offset", "0")
+        return Mimic(self.reader.name(item, "joint"), ratio, offset, item.line)
 
     def roots(
         self, names: list[str], poses: Poses, placed: Array, taken: Mapping[str, object]
@@ -355,12 +371,11 @@ class _Model:
 
     def unused(self) -> Iterator[str]:
         """Yield the elements that are not read, if there are any."""
-        model = self.element
-        places = (model, *model.all("link"), *model.all("joint"))
-        items = [item for place in places for item in place.children if item.tag not in USED[place.tag]]
-        found = Counter(item.tag for item in items if item.tag not in QUIET or item.text.lower() in {"true", "1"})
+        items = unread(self.reader, self.root, self.element, self.world)
+        tags = Counter(item.tag for item in items if item.tag not in UNTOLD or item.text.lower() in {"true", "1"})
+        found = [f"{count} <{tag}>" for tag, count in tags.most_common()]
         if found:
-            yield "not used: " + first_of([f"{count} <{tag}>" for tag, count in found.most_common()])
+            yield "not used: " + first_of(found)
 
 
 def _bare(name: str, line: int, kind: str, parent: str, child: str, pose: Array) -> RobotJoint:

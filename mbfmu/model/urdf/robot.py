@@ -14,6 +14,7 @@ from mbfmu.errors import (
     NameInUseError,
     UnknownNameError,
     ValueRangeError,
+    first_of,
     nearest,
 )
 from mbfmu.model.physical import inertia_matrix
@@ -23,6 +24,7 @@ from mbfmu.model.robot.tree import based, check_mimics, eased, mended, outward, 
 from mbfmu.model.robot.xml import Element, elements_of
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import Source, read_bytes
+from mbfmu.model.urdf.unread import check_axes, unread
 from mbfmu.model.urdf.xacro import expanded, first_macro
 
 LARGEST = 10_000_000
@@ -80,39 +82,36 @@ def _robot(root: Element, source: Source, asked: RobotOptions) -> Robot:
         raise source.error(root.line, f"a robot has at least one <link> and at most {MOST}, not {len(links)}")
     for element in root.all("joint"):
         joint = reader.joint(element, links)
+        check_axes(reader, element, joint)
         if joint.name in joints:
             raise source.error(joint.line, NameInUseError(f"there are two joints '{joint.name}': rename one"))
         joints[joint.name] = joint
-    for name, rotor in reader.rotors(root).items():
-        if name in joints and joints[name].kind in AXIAL:
+    for name, rotor in reader.rotors(root, joints).items():
+        if joints[name].kind in AXIAL:
             joints[name] = replace(joints[name], rotor=rotor)
+    stated = joints
     first = root_of(links, joints, source, root.line)
-    joints, told = mended(links, outward(joints, first, source))
-    check_mimics(joints, source)
-    notices = (*_unused(root), *told, *(text for link in links.values() for text in link.unseen))
+    joints = outward(joints, first, source)
+    check_mimics(links, joints, source)
+    joints, fixed = mended(links, joints)
+    unseen = (text for link in links.values() for text in link.unseen)
+    notices = (*_unused(reader, root, stated), *_unlimited(root, stated), *fixed, *unseen)
     robot = Robot(root.attributes.get("name", "robot"), source, links, joints, first, notices)
     return based(eased(robot, asked), asked.base)
 
 
-USED = {
-    "robot": {"link", "joint", "material"},
-    "link": {"inertial", "visual"},
-    "joint": {"origin", "parent", "child", "axis", "dynamics", "limit", "mimic"},
-}
-"""Elements that are read, by the element they stand in."""
-
-
-def _unused(root: Element) -> Iterator[str]:
+def _unused(reader: Attributes, root: Element, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
     """Yield the elements that have no effect on the motion, if there are any."""
-    places = (root, *root.all("link"), *root.all("joint"))
-    items = (item for place in places for item in place.children if item.tag not in USED[place.tag])
-    found = Counter(item.tag for item in items if not any(_rotor_inertias(item)))
-    if found:
-        yield "not used: " + ", ".join(f"{count} <{tag}>" for tag, count in found.most_common())
+    if tags := Counter(unread(reader, root, joints)):
+        yield "not used: " + ", ".join(f"{count} <{tag}>" for tag, count in tags.most_common())
 
 
-def _rotor_inertias(transmission: Element) -> Iterator[Element]:
-    return (item for actuator in transmission.all("actuator") for item in actuator.all("drake:rotor_inertia"))
+def _unlimited(root: Element, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
+    """Yield the joints whose limits are none, as the lower one is above the upper one, if there are any."""
+    bounded = (item for item in root.all("joint") for limit in item.all("limit") if "lower" in limit.attributes)
+    names = [item.attributes["name"] for item in bounded if item.attributes["type"] != "continuous"]
+    if swapped := [f"'{name}'" for name in names if joints[name].limit.lower is None]:
+        yield f"no limits, as the lower one is above the upper one: {first_of(swapped)}"
 
 
 @dataclass(frozen=True)
@@ -175,11 +174,14 @@ class _Reader(Attributes):
             self.mimic(element),
         )
 
-    def rotors(self, root: Element) -> dict[str, float]:
+    def rotors(self, root: Element, joints: Mapping[str, RobotJoint]) -> dict[str, float]:
         """Return the inertia of the rotors on each joint's axis: the rotor's own times the gear's ratio squared.
 
         Drake's elements in an actuator, ``drake:rotor_inertia`` and ``drake:gear_ratio``; without the latter the
         transmission's ``mechanicalReduction``.
+
+        Raises:
+            UnknownNameError: a joint is not there.
         """
         found: dict[str, float] = {}
         for transmission in root.all("transmission"):
@@ -194,6 +196,9 @@ class _Reader(Attributes):
                     gear = Element(texts[0].tag, {"value": texts[0].text}, texts[0].line)
                 ratio = self.number(gear, "value", "1")
                 for name in names:
+                    if name not in joints:
+                        what = f"the rotor of a <transmission> is for the joint '{name}', which is not there: remove it"
+                        raise self.source.error(transmission.line, UnknownNameError(f"{what}; {nearest(name, joints)}"))
                     found[name] = found.get(name, 0.0) + own * ratio**2
         return found
 

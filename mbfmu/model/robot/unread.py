@@ -1,0 +1,110 @@
+"""Elements of robots' files that are not read: reported where they change no motion, else refused with the remedy."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from mbfmu.errors import ModelError, nearest
+from mbfmu.model.robot.attributes import NUMBER, Attributes
+from mbfmu.model.robot.xml import Element
+
+Rule = Callable[[Element], str]
+"""Function that returns what an element does that cannot be left out; empty: it changes no motion."""
+OFF = {"", "0", "false"}
+LOOP = "closes a loop, which is not read yet: remove it, and add the joint in a TOML file that takes this robot"
+PLUGIN = re.compile(
+    r"mimic|underactuat|disable_?link|harness|gearbox|linkage|closed_?loop|detachable|buoyancy|hydrodynamic|lift_?drag|"
+    r"aerodynamic|spring|damper|gravity_?comp"
+)
+"""Names of programs of Gazebo, in lower case, that join bodies or load them without a command."""
+
+
+def harmless(_: Element) -> str:
+    """Return that an element changes no motion."""
+    return ""
+
+
+def quiet(tags: str) -> dict[str, Rule]:
+    """Return the rules of elements that change no motion, of tags with blanks between them."""
+    return dict.fromkeys(tags.split(), harmless)
+
+
+def refused(what: str) -> Rule:
+    """Return the rule of an element that changes the motion."""
+    return lambda _: what
+
+
+def unless_off(what: str) -> Rule:
+    """Return the rule of an element that changes the motion unless its text is false."""
+    return lambda item: "" if item.text.lower() in OFF else what
+
+
+def unless_on(what: str) -> Rule:
+    """Return the rule of an element that changes the motion if its text is false."""
+    return lambda item: what if item.text.lower() in OFF - {""} else ""
+
+
+def unless_zero(what: str) -> Rule:
+    """Return the rule of an element that changes the motion unless all numbers in it are zero."""
+    return lambda item: "" if all(map(_is_zero, _words(item))) else what
+
+
+def _words(element: Element) -> Iterator[str]:
+    yield from element.text.split()
+    for text in element.attributes.values():
+        yield from text.split()
+    for inner in element.children:
+        yield from _words(inner)
+
+
+def _is_zero(word: str) -> bool:
+    return bool(NUMBER.fullmatch(word)) and float(word) == 0
+
+
+def plugin(element: Element) -> str:
+    """Return what a program of Gazebo does beyond controlling and measuring, as far as its name says so."""
+    name = " ".join(element.attributes.get(key, "") for key in ("filename", "name"))
+    if PLUGIN.search(re.sub(r"[-:.\s]+", "_", name.lower())):
+        return "joins bodies or loads them while Gazebo runs, which is not read: remove it"
+    return ""
+
+
+def shown(element: Element) -> str:
+    """Return an element as a message shows it: its tag, and its name if it has one."""
+    key = next((key for key in ("name", "filename", "reference") if key in element.attributes), "")
+    return f"<{element.tag} {key}='{element.attributes[key]}'>" if key else f"<{element.tag}>"
+
+
+def left_out(
+    reader: Attributes, element: Element, read: Collection[str], rules: Mapping[str, Rule]
+) -> Iterator[Element]:
+    """Yield the children that are left out and change no motion.
+
+    Args:
+        reader: reader of attributes.
+        element: the element around them.
+        read: tags of the children that are read.
+        rules: rules of others by tag, by prefix with its colon, or by a colon for all other prefixes.
+
+    Raises:
+        ModelError: another one changes the motion, or is unknown.
+    """
+    for item in element.children:
+        if item.tag in read:
+            continue
+        prefix, colon, _ = item.tag.rpartition(":")
+        rule = rules.get(item.tag) or (rules.get(prefix + colon) or rules.get(colon) if colon else None)
+        if rule is None:
+            what = f"{shown(item)} is not known in a <{element.tag}> and could change the motion: remove it"
+            near = f"; {nearest(item.tag, read)}" if read else ""
+            raise reader.error(item, ModelError(what + near))
+        if what := rule(item):
+            raise reader.error(item, ModelError(f"{shown(item)} {what}"))
+        yield item
+
+
+def check_attributes(reader: Attributes, element: Element, read: Collection[str], unused: Collection[str]) -> None:
+    """Raise an error if an element has an attribute that is neither read nor known to change no motion."""
+    for key in element.attributes:
+        if key not in read and key not in unused and not key.startswith("xmlns"):
+            what = f"<{element.tag} {key}='{element.attributes[key]}'> is not known and could change the motion"
+            raise reader.error(element, ModelError(f"{what}: remove it; {nearest(key, read)}"))

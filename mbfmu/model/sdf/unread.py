@@ -1,0 +1,112 @@
+"""Effects on the motion of the elements of an SDF file that are not read."""
+
+from collections.abc import Iterator
+
+from mbfmu.errors import ModelError
+from mbfmu.model.robot.unread import Rule, harmless, left_out, plugin, quiet, refused, unless_off, unless_zero
+from mbfmu.model.robot.xml import Element
+from mbfmu.model.sdf.texts import Texts
+
+READ = {
+    "sdf": {"world", "model", "include"},
+    "world": {"model", "gravity", "joint", "include", "physics"},
+    "model": {"link", "joint", "frame", "pose", "static", "include", "model"},
+    "link": {"pose", "inertial", "visual", "gravity"},
+    "inertial": {"pose", "mass", "inertia"},
+    "inertia": {"ixx", "ixy", "ixz", "iyy", "iyz", "izz"},
+    "joint": {"pose", "parent", "child", "axis", "axis2", "drake:mimic", "drake:rotor_inertia", "drake:gear_ratio"},
+    "axis": {"xyz", "limit", "dynamics", "use_parent_model_frame", "mimic", "initial_position"},
+    "mimic": {"multiplier", "offset", "reference"},
+    "limit": {"lower", "upper", "effort", "velocity"},
+    "dynamics": {"damping", "friction", "spring_reference", "spring_stiffness"},
+}
+"""Elements that are read, by the element they stand in."""
+WIND = "exposes bodies to wind, which is not modelled: remove it"
+FLUID = "adds the mass of a fluid, which is not modelled: remove it"
+MOTOR = "drives the joint by itself, which is not read: remove it"
+ROUND = "of a ball joint is not modelled, as it has no axis: remove it"
+OTHERS: dict[str, Rule] = {":": harmless, "drake:": refused("is an element of Drake's that is not read: remove it")}
+"""Effects of elements with a prefix, of which SDF itself takes none."""
+
+
+def _driving(element: Element) -> str:
+    """Return what the settings of a joint for engines do."""
+    motors = (item for engine in element.all("ode") for tag in ("max_force", "velocity") for item in engine.all(tag))
+    return next((what for item in motors if (what := unless_zero(MOTOR)(item))), "")
+
+
+RULES: dict[str, dict[str, Rule]] = {
+    "sdf": quiet("light actor"),
+    "world": {
+        **quiet("light scene gui audio atmosphere magnetic_field spherical_coordinates frame road actor wind"),
+        "plugin": plugin,
+        "state": refused("sets poses and rates, which are not read: remove it, and set them in the <model>"),
+        "population": refused("stands for models that are not written out: write them out, or remove it"),
+    },
+    "model": {
+        **quiet("self_collide allow_auto_disable gripper drake:collision_filter_group"),
+        "plugin": plugin,
+        "enable_wind": unless_off(WIND),
+    },
+    "link": {
+        **quiet("collision sensor projector audio_sink audio_source battery light particle_emitter self_collide "
+                "contact drake:proximity_properties"),
+        "enable_wind": unless_off(WIND),
+        "kinematic": unless_off("moves a link by itself, which is not read: remove it"),
+        "must_be_base_link": unless_off("frees a link, which is not read: remove it, and its joint to the world"),
+        "velocity_decay": unless_zero("slows a link down, which is not modelled: set it to 0"),
+        "drake:deformable_properties": refused("is for a body that bends, which is not read: remove it"),
+    },
+    "inertial": {
+        "fluid_added_mass": unless_zero(FLUID),
+        "density": refused("is for an inertia that is computed, which is not read: give mass and inertia"),
+    },
+    "joint": {
+        **quiet("sensor provide_feedback drake:controller_gains gearbox_ratio gearbox_reference_body thread_pitch"),
+        "physics": _driving,
+    },
+    "axis": {},
+    "inertia": {},
+    "mimic": {},
+    "limit": quiet("stiffness dissipation drake:acceleration"),
+    "dynamics": {},
+}  # fmt: skip
+"""Effects of the others, by the element they stand in."""
+
+
+def unread(reader: Texts, root: Element, model: Element, world: Element | None) -> Iterator[Element]:
+    """Yield the elements that are left out and change no motion.
+
+    Args:
+        reader: reader of values.
+        root: the ``<sdf>``.
+        model: the model.
+        world: the world it stands in, if any.
+
+    Raises:
+        ModelError: others change the motion, or are unknown.
+    """
+    list(_left(reader, root, "sdf"))
+    if world is not None:
+        list(_left(reader, world, "world"))
+    yield from _left(reader, model, "model")
+    for link in model.all("link"):
+        yield from _left(reader, link, "link")
+        for inertial in link.all("inertial"):
+            yield from _left(reader, inertial, "inertial")
+            for item in inertial.all("inertia"):
+                yield from _left(reader, item, "inertia")
+    for joint in model.all("joint"):
+        yield from _left(reader, joint, "joint")
+        for axis in (*joint.all("axis"), *joint.all("axis2")):
+            yield from _left(reader, axis, "axis")
+            for item in (*axis.all("limit"), *axis.all("mimic")):
+                yield from _left(reader, item, item.tag)
+            for item in axis.all("dynamics"):
+                yield from _left(reader, item, "dynamics")
+                if joint.attributes.get("type") == "ball" and (what := unless_zero(ROUND)(item)):
+                    raise reader.error(item, ModelError(f"<dynamics> {what}"))
+
+
+def _left(reader: Texts, element: Element, kind: str) -> Iterator[Element]:
+    return left_out(reader, element, READ[kind], {**OTHERS, **RULES[kind]})

@@ -1,0 +1,230 @@
+"""Effects on the motion of the elements of a URDF that are not read, those of Gazebo and Drake among them."""
+
+from collections.abc import Iterator, Mapping
+
+from mbfmu.errors import ModelError
+from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.robot import RobotJoint
+from mbfmu.model.robot.unread import (
+    LOOP,
+    Rule,
+    check_attributes,
+    left_out,
+    plugin,
+    quiet,
+    refused,
+    shown,
+    unless_off,
+    unless_on,
+    unless_zero,
+)
+from mbfmu.model.robot.xml import Element
+
+READ = {
+    "robot": {"link", "joint", "material"},
+    "link": {"inertial", "visual"},
+    "joint": {"origin", "parent", "child", "axis", "dynamics", "limit", "mimic"},
+    "inertial": {"origin", "mass", "inertia"},
+}
+"""Elements that are read, by the element they stand in."""
+ATTRIBUTES = {
+    "origin": ("xyz rpy", ""),
+    "mass": ("value", ""),
+    "inertia": ("ixx ixy ixz iyy iyz izz", ""),
+    "axis": ("xyz", "rpy"),
+    "dynamics": ("damping friction", "K D mu_coulomb mu_viscous"),
+    "limit": (
+        "lower upper effort velocity",
+        "acceleration deceleration jerk drake:acceleration drake:jerk command_effort current gear_velocity k_velocity "
+        "k_position soft_lower_limit soft_upper_limit",
+    ),
+    "mimic": ("joint multiplier offset", ""),
+}
+"""Attributes that are read, and those that no reader of URDF takes, by the element."""
+FORCE = "loads bodies, which is not read: remove it, and add the force in a TOML file that takes this robot"
+WEIGHTLESS = "takes the weight off a link, which is not read: remove it"
+DRIVEN = "moves a link by itself, which is not read: remove it"
+START = "sets a start value, which is not read: remove it, and give the start in a TOML file that takes this robot"
+SLOWED = "slows a link down, which is not read: remove it"
+
+GAZEBO: dict[str, Rule] = {
+    **quiet(
+        "material mu mu1 mu2 kp kd minDepth min_depth maxVel max_vel maxContacts max_contacts fdir1 slip1 slip2 "
+        "selfCollide self_collide allow_auto_disable enable_wind laserRetro laser_retro visual collision sensor light "
+        "projector audio_sink audio_source battery particle_emitter implicitSpringDamper implicit_spring_damper "
+        "cfmDamping cfm_damping provideFeedback provide_feedback disableFixedJointLumping preserveFixedJoint stopCfm "
+        "stopErp stopKp stopKd fudgeFactor fudge_factor springReference canonicalBody gripper frame controller: "
+        "sensor: interface: ros"
+    ),
+    "joint": refused(LOOP),
+    "joint:": refused(LOOP),
+    "gearbox": refused(LOOP),
+    "constraint": refused(LOOP),
+    "gravity": unless_on(WEIGHTLESS),
+    "turnGravityOff": unless_off(WEIGHTLESS),
+    "kinematic": unless_off(DRIVEN),
+    "static": unless_off("holds the whole robot, which is not read: remove it, and fix the root link with --fixed"),
+    "dampingFactor": unless_zero(SLOWED),
+    "velocity_decay": unless_zero(SLOWED),
+    "springStiffness": unless_zero(FORCE),
+    "initial_joint_position": unless_zero(START),
+    "initialJointPosition": unless_zero(START),
+    "pose": unless_zero("places the robot, which is not read: remove it, and place the robot by the origin of a joint"),
+}
+"""Effects of elements in a ``<gazebo>``."""
+ROBOT: dict[str, Rule] = {
+    **quiet(
+        "transmission sensor frame self_filter collision_checking self_collision_checking disable_collisions group "
+        "group_state collision_filter_group drake:collision_filter_group bullet version"
+    ),
+    "loop_joint": refused(LOOP),
+    "constraint": refused(LOOP),
+    "drake:joint": refused("is a joint of a kind of Drake's, which is not read: remove it, and add it in a TOML file "
+                           "that takes this robot"),
+    "drake:ball_constraint": refused(LOOP),
+    "drake:linear_bushing_rpy": refused(FORCE),
+    "force_element": refused(FORCE),
+    "cable": refused(LOOP),
+    "deformable": refused("is a body that bends, which is not read: remove it"),
+    "reduced_deformable": refused("is a body that bends, which is not read: remove it"),
+    "drake:": refused("is an element of Drake's that is not read: remove it"),
+    "inertial": refused("belongs in a <link>: move it there, or remove it"),
+}  # fmt: skip
+"""Effects of elements in a robot."""
+LINK: dict[str, Rule] = {
+    **quiet(
+        "collision sensor self_collision_checking self_filter collision_checking surface audio_source bullet verbose"
+    ),
+    "contact": lambda item: next((SCALED for inner in item.all("inertia_scaling") if _scale(inner) != "1"), ""),
+    "gravity": unless_on(WEIGHTLESS),
+    "kinematic": unless_off(DRIVEN),
+    "origin": unless_zero("moves a link, which only the <origin> of a <joint> can: remove it"),
+}
+"""Effects of elements in a link."""
+SCALED = "scales the inertia of a link, which is not read: remove <inertia_scaling>, or write it into <inertia>"
+JOINT: dict[str, Rule] = {
+    **quiet("safety_controller calibration controller_gains drake:controller_gains hardwareInterface traits"),
+    "joint_properties": unless_zero("is read in no URDF: write <dynamics damping='...' friction='...'/> in its place"),
+    "anchor": unless_zero("moves a joint, which only <origin> can: remove it"),
+}
+"""Effects of elements in a joint."""
+MASSES = {"settotalmass", "boundmass", "boundinertia", "inertiafromgeom"}
+"""Settings of MuJoCo's compiler that change masses."""
+
+
+def _scale(element: Element) -> str:
+    text = element.attributes.get("value", "")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def unread(reader: Attributes, root: Element, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
+    """Yield the tags of the elements of a robot that are left out and change no motion, one for each element.
+
+    Args:
+        reader: reader of attributes.
+        root: the ``<robot>``.
+        joints: its joints by name.
+
+    Raises:
+        ModelError: others change the motion, or are unknown.
+    """
+    rules: dict[str, Rule] = {
+        **ROBOT,
+        "gazebo": lambda item: _gazebo(reader, item, joints),
+        "ros2_control": lambda item: _control(item, joints),
+        "mujoco": _mujoco,
+    }
+    turning = {id(item) for item in root.all("transmission") if any(rotor_inertias(item))}
+    items = [item for item in left_out(reader, root, READ["robot"], rules) if id(item) not in turning]
+    for link in root.all("link"):
+        items += left_out(reader, link, READ["link"], LINK)
+        for inertial in link.all("inertial"):
+            items += left_out(reader, inertial, READ["inertial"], {})
+    for joint in root.all("joint"):
+        items += left_out(reader, joint, READ["joint"], JOINT)
+    yield from (item.tag for item in items)
+    for owner in (*root.all("link"), *root.all("joint")):
+        for item in (*owner.children, *(inner for each in owner.all("inertial") for inner in each.children)):
+            if item.tag in ATTRIBUTES and item.tag in READ["joint"] | READ["inertial"]:
+                read, unused = (words.split() for words in ATTRIBUTES[item.tag])
+                check_attributes(reader, item, read, unused)
+                yield from (f"{item.tag} {key}" for key in item.attributes if key in unused)
+
+
+def rotor_inertias(transmission: Element) -> Iterator[Element]:
+    """Yield the rotors' inertias in a transmission, an element of Drake's."""
+    return (item for actuator in transmission.all("actuator") for item in actuator.all("drake:rotor_inertia"))
+
+
+def _gazebo(reader: Attributes, element: Element, joints: Mapping[str, RobotJoint]) -> str:
+    """Return what a ``<gazebo>`` does, which raises an error of its own where it changes the motion."""
+    rules: dict[str, Rule] = {**GAZEBO, "plugin": lambda item: _plugin(item, joints)}
+    list(left_out(reader, element, (), rules))
+    return ""
+
+
+def _plugin(element: Element, joints: Mapping[str, RobotJoint]) -> str:
+    follower = next((item.text for item in element.all("mimicJoint")), "")
+    if not follower:
+        return plugin(element)
+    texts = {item.tag: item.text for item in element.children}
+    rule = (texts.get("joint", ""), texts.get("multiplier") or "1", texts.get("offset") or "0")
+    return "" if _follows(joints, follower, *rule) else _missing(follower, *rule)
+
+
+def _control(element: Element, joints: Mapping[str, RobotJoint]) -> str:
+    """Return what a ``<ros2_control>`` does: nothing, unless it makes a joint follow one that it does not mimic."""
+    for joint in element.all("joint"):
+        texts = {item.attributes.get("name", ""): item.text for item in joint.all("param")}
+        follower = joint.attributes.get("name", "")
+        rule = (texts.get("mimic", ""), texts.get("multiplier") or "1", texts.get("offset") or "0")
+        if rule[0] and not _follows(joints, follower, *rule):
+            return _missing(follower, *rule)
+    return ""
+
+
+def _missing(follower: str, leader: str, multiplier: str, offset: str) -> str:
+    rule = f"<mimic joint='{leader}' multiplier='{multiplier}' offset='{offset}'/>"
+    return f"makes the joint '{follower}' follow another without a <mimic>: write {rule} in the joint, or remove it"
+
+
+def _follows(joints: Mapping[str, RobotJoint], follower: str, leader: str, multiplier: str, offset: str) -> bool:
+    """Return whether a joint mimics another by a rule, or cannot move at all."""
+    if follower not in joints or joints[follower].kind == "fixed":
+        return True
+    mimic = joints[follower].mimic
+    try:
+        return mimic is not None and (mimic.joint, mimic.multiplier, mimic.offset) == (
+            leader, float(multiplier), float(offset)
+        )  # fmt: skip
+    except ValueError:
+        return False
+
+
+def _mujoco(element: Element) -> str:
+    compilers = [key for item in element.all("compiler") for key in item.attributes if key in MASSES]
+    others = [shown(item) for item in element.children if item.tag not in {"compiler", "size"}]
+    settings = [*compilers, *others]
+    return f"sets {settings[0]}, which is not read: remove it" if settings else ""
+
+
+def check_axes(reader: Attributes, element: Element, joint: RobotJoint) -> None:
+    """Raise an error if a joint without one axis has what only acts along an axis.
+
+    Args:
+        reader: reader of attributes.
+        element: the joint's element.
+        joint: the joint.
+
+    Raises:
+        ModelError: it has friction or damping that is not modelled, or mimics another joint.
+    """
+    if joint.kind not in {"floating", "planar"}:
+        return
+    reasons = {
+        "a <mimic> is not modelled: remove it": joint.mimic,
+        "friction is not modelled: set it to 0": joint.friction,
+        "damping is not modelled: set it to 0": joint.damping and joint.kind == "planar",
+    }
+    if what := next((text for text, there in reasons.items() if there), ""):
+        raise reader.error(element, ModelError(f"joint '{joint.name}': a {joint.kind} joint with {what}"))
