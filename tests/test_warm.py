@@ -266,6 +266,7 @@ def test_whatever_may_change_the_kernel_or_its_outline_changes_the_hash(
     found["option"] = cache_key(two_link, "direct", {"method": "rk4"}, None, False)
     found["coordinates"] = cache_key(two_link, None, {}, "absolute", False)
     found["tolerance"] = cache_key(two_link, None, {}, None, True)
+    found["step too long"] = cache_key(two_link, None, {}, None, False, long=True)
     found["energy balance"] = cache_key(two_link, None, {}, None, False, energy_balance=True)
     found["choices"] = cache_key(two_link, None, {}, None, False, choices=("shoulder.phi",))
     found["inputs as formulas"] = cache_key(two_link, None, {}, None, False, {"shoulder.tau": "sin(time)"})

@@ -1,4 +1,4 @@
-"""Frequencies of flexible bodies and lines at the start of a mechanism, and the step that they ask for.
+"""Rates at which a mechanism vibrates and settles at its start, and the step that its flexible bodies ask for.
 
 With the stiffness K of a body's own shape alone, its frequencies are the roots of det(K - omega^2 M) = 0. With the
 block of M of its shape these are those with all other coordinates held; with all of M, nothing else has stiffness or is
@@ -6,19 +6,100 @@ held: constraints can only lower the highest of them (Courant & Hilbert, Methods
 """
 
 import math
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.start import assembled
 
 Array = npt.NDArray[np.float64]
 
 EXPLICIT = 1 / 3
 """Longest step of explicit steppers as a part of a period: those of fourth order are stable to 0.45 of it."""
+
+SMALL = 1e-6
+"""Change of a coordinate or a rate by which the change of forces is found, relative to 1 and to their size."""
+DENSE = 100
+"""Largest number of coordinates of which all rates are computed, not the largest alone."""
+ACCURACY = 1e-3
+"""Relative accuracy of the largest alone."""
+
+
+class Rates(NamedTuple):
+    """The largest rates of the motions that a mechanism can make where it starts.
+
+    Args:
+        vibration: largest frequency without damping, rad/s.
+        decay: largest rate at which a damper takes a motion, 1/s.
+    """
+
+    vibration: float = 0.0
+    decay: float = 0.0
+
+
+def fastest(dae: Dae) -> Rates:
+    """Return the largest rates of a mechanism at rest where it starts, with open gaps; zero if they are not finite.
+
+    With the motions w that the constraints allow, C w = 0, they are the largest eigenvalues omega^2 of -f_q and r of
+    -f_v against M. What the constraints' own forces add as the constraints turn is left out.
+    """
+    dae = dae.unswitched
+    p, u, s = dae.extended(dae.p_default()), dae.u_default(), dae.s_default()
+    q = _column(
+        assembled(dae, s.tolist(), p.tolist(), 0.0)
+        if dae.m
+        else dae.assembly.guess(s[: len(dae.assembly.starts)], p, 0.0)
+    )
+    z, still = np.zeros(dae.n_z), np.zeros(dae.n)
+    M, C = np.array(dae.M(q, p)), np.array(dae.C(q, p, 0.0))
+    if not (np.isfinite(M).all() and np.isfinite(C).all()):
+        return Rates()
+
+    def pushed(by_q: Array, by_v: Array) -> Any:
+        size = SMALL * (1 + np.abs(q).max(initial=0.0))
+        ends = (_column(dae.force(q + a * size * by_q, a * size * by_v, z, u, p, 0.0)) for a in (1, -1))
+        first, last = ends
+        return (last - first) / (2 * size)
+
+    of_q, of_v = (_largest(M, C, push) for push in (lambda w: pushed(w, still), lambda w: pushed(still, w)))
+    return Rates(math.sqrt(of_q), of_v)
+
+
+def _largest(M: Array, C: Array, push: Callable[[Array], Any]) -> float:
+    """Return the largest eigenvalue of a map of motions w to forces against M where C w = 0, 0 if none is positive.
+
+    Args:
+        M: mass matrix, shape (n, n).
+        C: constraints on velocities, shape (m + k, n).
+        push: the map of vectors of shape (n,).
+    """
+    n, over_mass = len(M), np.linalg.pinv(M, hermitian=True)
+    allowed = np.eye(n) - over_mass @ C.T @ np.linalg.pinv(C @ over_mass @ C.T, hermitian=True) @ C
+
+    def motion(w: Array) -> Array:
+        found: Array = allowed @ (over_mass @ push(allowed @ w))
+        return found
+
+    if n <= DENSE:
+        columns = np.column_stack([motion(w) for w in np.eye(n)])
+        values = np.linalg.eigvals(columns) if np.isfinite(columns).all() else np.zeros(1)
+    else:
+        from scipy.sparse.linalg import ArpackError, LinearOperator, eigs  # as in `_squares`
+
+        first = np.cos(np.arange(n))
+        try:
+            values = eigs(LinearOperator((n, n), motion), 1, which="LR", v0=first, tol=ACCURACY)[0]
+        except ArpackError:
+            values = np.zeros(1)
+    return max(0.0, float(values.real.max()))
+
+
+def _column(value: Any) -> Array:
+    return np.array(value, dtype=float).ravel()
 
 
 class Vibration(NamedTuple):

@@ -362,6 +362,7 @@ def _model(name: str, table: Interface) -> dict[str, Any]:
             "undriven": table.watched.constant.undriven,
             "energies": table.watched.energies,
             "residual": table.watched.residual,
+            **({"limit": table.watched.limit} if table.watched.limit else {}),
         },
         "variables": [_row(item) for item in table.variables],
         "suspects": quantities(table),

@@ -45,6 +45,7 @@ def remedies(prepared: Prepared, corrections: int = 0) -> dict[str, str]:
         "NOT_FINITE": ended + (f"check inputs and parameters, {shorter}{stiff}" if stiff else REMEDIES["NOT_FINITE"]),
         "NOT_ACCURATE": "take a larger one" + (", or a stepper of higher order" if scheme.order < HIGHEST else ""),
         "OUTPUTS_NOT_FINITE": REMEDIES["OUTPUTS_NOT_FINITE"],
+        **({"TOO_LONG": REMEDIES["TOO_LONG"]} if prepared.outline.limit else {}),
         IMPOSSIBLE: f"start values contradict the constraints, or the parameters leave a loop open{needed}",
         DRIFTED: f"{shorter}, or a stepper that keeps them{keeper}" if able else shorter,
         ENERGY: f"{shorter}{chosen}",

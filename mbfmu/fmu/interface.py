@@ -127,11 +127,13 @@ class Watched:
         constant: the output that only errors of the steps change.
         energies: places of that output, of the kinetic and of the potential energy; empty: it has none.
         residual: place of the largest residual of the constraints on the coordinates; None: there is none.
+        limit: product of a step and a rate, rad, from which on errors of the stepper grow; None: it is not watched.
     """
 
     constant: Conserved
     energies: tuple[int, ...]
     residual: int | None
+    limit: float | None
 
 
 @dataclass(frozen=True)
@@ -266,7 +268,7 @@ def interface(
         tuple(found),
         _dependencies(dae, exchange) if exchange else _feedthrough(dae, prepared.bundle),
         bound_on,
-        _watched(prepared),
+        _watched(prepared, corrections),
         prepared.outline.guards,
         tuple(clock.name for clock in dae.sampling.clocks) if dae.sampling else (),
         tuple(states),
@@ -299,11 +301,12 @@ def _why_fixed(scheme: Scheme, number: int, item: ParameterSignal) -> str | None
     return HIDDEN.format(stepper=scheme.name) if number in scheme.depends_on else None
 
 
-def _watched(prepared: Prepared) -> Watched:
+def _watched(prepared: Prepared, corrections: int) -> Watched:
+    """Return what an FMU watches; with bounded work no step takes the time of the steps that find its limit."""
     constant = prepared.outline.constant
     places = {signal.name: place for place, signal in enumerate(prepared.dae.outputs)}
     energies = tuple(places[name] for name in (constant.name, *STORED[1:])) if constant.name else ()
-    return Watched(constant, energies, places.get(RESIDUAL))
+    return Watched(constant, energies, places.get(RESIDUAL), None if corrections else prepared.outline.limit)
 
 
 def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tuple[ParameterSignal, ...]:

@@ -22,7 +22,7 @@ from pythonfmu import Fmi2Slave
 from pythonfmu.enums import Fmi2Status
 
 from mbfmu.fmu.loader import end_once
-from mbfmu.kernel.failure import Bound, Facts, Quantity, first_broken
+from mbfmu.kernel.failure import Bound, Facts, Quantity, first_broken, too_long
 from mbfmu.kernel.runtime import (
     CONSISTENT,
     DRIFTED,
@@ -35,6 +35,7 @@ from mbfmu.kernel.runtime import (
     Interpreted,
     Motion,
     Vector,
+    count,
     vector,
 )
 
@@ -85,6 +86,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._constant, self._undriven = watched["name"], watched["undriven"]
         self._energies = itemgetter(*watched["energies"]) if watched["energies"] else None
         self._residual = watched["residual"]
+        self._limit: float | None = watched.get("limit")  # None: it is not watched, or no longer
         self._told: set[str] = set()  # what has been said once
         self._energy: Energy | None = None  # what the energy is judged by; None: the next outputs begin it
         self._kernel = _load(self.resources)
@@ -367,6 +369,8 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         if failure is not None:
             given = self._x, self._u, self._du, self._p, time, longest, tolerance
             return str(self._facts.explained(self._kernel, failure, *given))
+        if self._limit is not None:
+            self._judge_step(self._limit, step_size / count(step_size, longest))
         self._x, self._y, self._time, self._stale = motion.x, motion.y, time + step_size, False
         if self._energies:
             self._judge_energy(*self._energies(self._y))
@@ -374,6 +378,15 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
             remedy = self._facts.remedies["DRIFTED"]
             self._tell_once("residual", f"the constraints are violated by {self._y[self._residual]:.2g}; {remedy}")
         return ""
+
+    def _judge_step(self, limit: float, step: float) -> None:
+        """Warn if errors grow in equal steps from where one began; only the first that is done is judged."""
+        self._limit = None
+        if self._settings[1]:
+            return
+        longest = self._kernel.longest(self._x, self._u, self._du, self._p, self._time, step)
+        if longest < INFINITE:
+            self._tell_once("step", too_long(step, longest, limit, "a solver.step"))
 
     def _judge_energy(self, constant: float, kinetic: float, potential: float) -> None:
         """Warn once if the energy has a noticeable error."""

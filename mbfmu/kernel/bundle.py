@@ -101,6 +101,8 @@ class Bundle:
         moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest, and the largest relative
             change of a slip in space; None without modes.
         n_scheme: number of the leading entries of x that are the stepper's.
+        n_moving: number of the leading entries of x that are coordinates, rates or momenta, and first-order states, in
+            a one-step method.
         fallen: place of the entries of x that tell which guards have fallen.
         closed: place and number of the entries of x that tell which gaps are closed; these have the first guards.
         slips: number of slip rates, which have the next guards.
@@ -130,6 +132,7 @@ class Bundle:
     guards: Any = None
     moved: Any = None
     n_scheme: int = 0
+    n_moving: int = 0
     fallen: int = 0
     closed: tuple[int, int] = (0, 0)
     slips: int = 0
@@ -199,6 +202,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         guards=guards,
         moved=moved,
         n_scheme=n_scheme,
+        n_moving=2 * dae.n + dae.n_z,
         fallen=n_x + dae.n_held + dae.n_memory - 2 - (guards.numel_out(0) if guards else 0),
         closed=(n_x + dae.n_held + dae.n_w + dae.n_d, len(dae.switching.switches.gaps)) if dae.switching else (0, 0),
         slips=len(dae.switching.switches.frictions) if dae.switching else 0,

@@ -41,6 +41,8 @@ STEPPING = (
     "int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H, "
     "double h_max, double tol, long long most, double *x1, double *status, double *work);",
     "int mbfmu_communicate(double *const *a);",
+    "double mbfmu_longest(const double *x, const double *u, const double *du, const double *p, double t, double h, "
+    "double *work);",
     "long long mbfmu_count(double span, double longest);",
     "int mbfmu_move_tangent(const double *x, const double *u, const double *du, const double *p, double t, "
     "double H, double h_max, double tol, const double *su, const double *sp, double *sx, double *work);",
@@ -148,6 +150,7 @@ def c_sources(
         tables,
         kernel_file("formulas.c"),
         kernel_file("driver.c"),
+        kernel_file("growth.c"),
         *driver,
     )
     rooms.append(step.work)
@@ -238,7 +241,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
                 _definitions(working),
                 _tables(bundle, tangents, corrections),
                 kernel_file("formulas.c"),
-                kernel_file("exchange.c" if bundle.rates else "driver.c"),
+                *map(kernel_file, ("exchange.c",) if bundle.rates else ("driver.c", "growth.c")),
                 kernel_file("derivatives.c"),
             ]
         ),
@@ -288,6 +291,7 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
     return {
         "NX": bundle.nx, "NS": bundle.ns, "NU": bundle.nu, "NP": bundle.np, "NY": bundle.ny, "NQV": bundle.nqv,
         "ORDER": bundle.order,
+        "N_SCHEME": bundle.n_scheme, "N_MOVING": bundle.n_moving,
         "ESTIMATE_ORDER": bundle.estimate_order,
         "NZ": max(item.unknowns for item in bundle.formulas.values()),
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
@@ -306,7 +310,7 @@ def _exchanging(bundle: Bundle) -> dict[str, float]:
     closed, gaps = bundle.closed
     modes = {"IMPACTS_AT": closed + gaps, "STICKS_AT": closed + 2 * gaps, "SLIPS": bundle.slips}
     return {
-        "EXCHANGE": 1, "N_SCHEME": bundle.n_scheme, "COUNTING": int(counting),
+        "EXCHANGE": 1, "COUNTING": int(counting),
         **({"CONSTRAINED": 1} if bundle.drift else {}), **(modes if bundle.guards else {}),
     }  # fmt: skip
 
@@ -318,7 +322,7 @@ def _switched(bundle: Bundle) -> dict[str, float]:
     closed, gaps = bundle.closed
     return {
         "SWITCHED": 1, "GUARDS": guards, "FALLEN_AT": bundle.fallen, "CLOSED_AT": closed, "GAPS": gaps,
-        "N_SCHEME": bundle.n_scheme, "SWITCH_ROUGH": sum(1 << k for k in bundle.formulas["switch"].rough), **short,
+        "SWITCH_ROUGH": sum(1 << k for k in bundle.formulas["switch"].rough), **short,
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@
  *
  * Included after formulas.c and these definitions:
  *   ORDER ESTIMATE_ORDER         of the stepper and of its error estimate; 0: it has none
- *   moved, N_SCHEME with SWITCHED whether a step moves anything; number of the entries of x that are the stepper's
+ *   moved with SWITCHED, N_SCHEME whether a step moves anything; number of the entries of x that are the stepper's
  *   FORMULA_short, SHORT, REPLACED where a step below this part of the usual one is followed by a new beginning; with
  *                                REPLACED the formula takes that step too
  */

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from mbfmu.kernel.runtime import (
     CODES,
     INCONSISTENT_START,
+    LIMIT_SHARE,
     MANY_EVENTS,
     MAX_HALVINGS,
     MOST_EVENTS,
@@ -43,8 +44,25 @@ REMEDIES = {
     "NOT_FINITE": "check inputs and parameters, or take a smaller solver.step",
     "NOT_ACCURATE": "take a larger one",
     "OUTPUTS_NOT_FINITE": "take a smaller solver.step",
+    "TOO_LONG": "or a stepper without that limit, such as 'generalized_alpha'",
 }
-"""Advice for any stepper, by the outcome of a step."""
+"""Advice for any stepper, by the outcome of a step; and against a step that is longer than the stepper's limit."""
+
+
+def too_long(step: float, longest: float, limit: float, what: str) -> str:
+    """Return a sentence on a step at which errors grow.
+
+    Args:
+        step: its length, s.
+        longest: the longest step at which they do not, of which a share is left, s.
+        limit: product of a step and a rate, rad, from which on errors of the stepper grow.
+        what: what the user can set.
+    """
+    rate = limit * LIMIT_SHARE / longest
+    return (
+        f"steps of {step:.3g} s let errors grow from one to the next, as something vibrates or settles at a rate of "
+        f"about {rate:.4g} rad/s: take {what} of at most {longest:.3g} s, {REMEDIES['TOO_LONG']}"
+    )
 
 
 class Quantity(NamedTuple):

@@ -10,6 +10,7 @@ have the same pure functions; vectors are ctypes arrays of doubles and are never
     outputs(x, u, p, t)              -> y
     communicate(x, u, du, p, t, H, h_max, tol) -> x1, y, None    a communication step in one call; or x, None, status
     motion(x, u, du, p)              -> Motion        from x on, for many communication steps
+    longest(x, u, du, p, t, h)       -> step          from x on at which errors do not grow; inf: h is no longer
 """
 
 import ctypes
@@ -108,6 +109,24 @@ GRAZING = 1e-6
 as well not come: a change of its time is unknown."""
 TOGETHER = 1e-6
 """Relative difference of the changes of the times of two events at once above which one comes before the other."""
+
+LIMIT_SHARE = 0.9
+"""Part of the longest step at which errors do not grow that a step may have: forces may become stiffer in a motion."""
+NEARBY = 1e-6
+"""Difference of two states, relative to 1 and to their size, by which the growth of errors is found."""
+COUNTED = 8
+"""Number of steps by which the growth of errors is judged, as many as those that they are compared with; twice as many
+before these bring the error to the fore that grows most."""
+GROWN = 1.15
+"""Factor by which these multiply an error that grows."""
+GROWN_STRAIGHT = 1.5**COUNTED
+"""The same for one that keeps its direction, as those do that grow in a motion itself."""
+DIRECTED = 0.5
+"""Mean cosine between an error and the next one above which errors keep their direction."""
+MOST_HALVED = 20
+"""Largest number of halvings of a step that is too long."""
+BISECTIONS = 7
+"""Number of steps tried to find the limit between two of which one is half the other."""
 
 NOTICEABLE = 0.01
 """Error of the energy that gives a notice, as a part of the energy that the motion exchanges."""
@@ -261,11 +280,14 @@ class Compiled:
             ("control", [pointer] * 4 + [real] * 4 + [ctypes.c_longlong] + [pointer] * 3),
             ("outputs", [pointer] * 3 + [real] + [pointer] * 2),
             ("communicate", [pointer]),
+            ("longest", [pointer] * 4 + [real, real, pointer]),
         ):
             getattr(library, f"mbfmu_{name}").argtypes = arguments
+        library.mbfmu_longest.restype = real
         self._initialize, self._advance = library.mbfmu_initialize, library.mbfmu_advance
         self._control, self._outputs = library.mbfmu_control, library.mbfmu_outputs
-        self._communicate, self.path = library.mbfmu_communicate, path
+        self._communicate, self._longest = library.mbfmu_communicate, library.mbfmu_longest
+        self.path = path
         return library
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
@@ -314,6 +336,10 @@ class Compiled:
         y = self._shown()
         code = self._outputs(x, u, p, t, y, self._work)
         return y, code == OK
+
+    def longest(self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float) -> float:
+        """Return the longest step from a state on at which errors do not grow; infinity if h is no longer."""
+        return float(self._longest(x, u, du, p, t, h, self._work))
 
     def motion(self, x: Vector, u: Vector, du: Vector, p: Vector) -> "Motion":
         """Return the motion from a state on."""
@@ -418,6 +444,10 @@ class Interpreted:
         """Return the outputs, and whether all are finite."""
         y = self.outputs(x, u, p, t)
         return y, all(map(math.isfinite, y))
+
+    def longest(self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float) -> float:
+        """Return infinity: the search is left to compiled kernels."""
+        return math.inf
 
     def motion(self, x: Vector, u: Vector, du: Vector, p: Vector) -> "Motion":
         """Return the motion from a state on."""

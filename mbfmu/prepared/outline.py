@@ -10,8 +10,7 @@ from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved, constant_of
 from mbfmu.dae.vibration import Vibration, quickest
 from mbfmu.kernel.failure import Bound
-from mbfmu.stepper import Scheme, usual_stepper
-from mbfmu.stepper import steppers as families
+from mbfmu.stepper import Scheme, Usual
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Outline(Layout):
     Args:
         name: of the model.
         stepper: the stepper with its options, as a user writes it.
-        usual: the reason for the stepper that is taken if none is named.
+        usual: the stepper that is taken if none is named, with the reason; None: one is.
         inputs: entries of u.
         parameters: entries of p.
         outputs: what the kernel puts out, without bound parameters.
@@ -35,13 +34,15 @@ class Outline(Layout):
         guards: what each guard of gaps and frictions belongs to, in words.
         gaps: places among the outputs of gaps that the stepper takes without events, and may not begin below 0.
         bounds: those of calculated parameters that the parameters may leave.
+        limit: product of a step and a rate, rad, from which on errors of the stepper grow; None: there is none, or it
+            is not watched, as the history of a multistep method belongs to one step.
         quickest: the flexible body that bounds the step of an explicit stepper; None: nothing bounds it.
         coordinates: names of q.
     """
 
     name: str
     stepper: str
-    usual: str
+    usual: Usual | None
     inputs: tuple[Signal, ...]
     parameters: tuple[ParameterSignal, ...]
     outputs: tuple[Signal, ...]
@@ -55,6 +56,7 @@ class Outline(Layout):
     guards: tuple[str, ...]
     gaps: tuple[int, ...]
     bounds: tuple[Bound, ...]
+    limit: float | None
     quickest: Vibration | None
     coordinates: tuple[str, ...]
 
@@ -86,12 +88,12 @@ class Outline(Layout):
         return self.rows(state, [*p, *[0.0] * self.sampled], 0.0)
 
 
-def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
-    """Return the outline of a model with a stepper, and with notices about its start."""
+def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...], usual: Usual | None) -> Outline:
+    """Return the outline of a model with a stepper, with notices about its start, and why it has that stepper."""
     sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
     stepper = " ".join([scheme.name, *(f"{key}={value}" for key, value in scheme.options.items())])
     return Outline(
-        dae.name, stepper, usual_stepper(dae)[1], dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled,
+        dae.name, stepper, usual, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled,
         dae.formulas, scheme.multistep, notices, rows, constant_of(dae),
         dae.switching.guard_names if dae.switching else (),
         _gaps(dae),
@@ -100,7 +102,8 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...]) -> Outline:
             for place, item in enumerate(dae.bound, len(dae.outputs))
             if math.isfinite(item.min) or math.isfinite(item.max)
         ),
-        quickest(dae) if dae.flexible and scheme.name in families() and families()[scheme.name].explicit else None,
+        min(scheme.limits) if scheme.limits.any and not scheme.multistep else None,
+        quickest(dae) if dae.flexible and scheme.limits.decay < math.inf else None,
         dae.coordinates,
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ from mbfmu.dae.states import with_states
 from mbfmu.errors import StartError, StepperError, UsageError, ValueRangeError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
 from mbfmu.kernel.early import Early, early
-from mbfmu.kernel.failure import first_broken
+from mbfmu.kernel.failure import first_broken, too_long
 from mbfmu.kernel.many import many_library
 from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, MOST_STEPS, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
 from mbfmu.kernel.toolchain import Library
@@ -33,9 +33,10 @@ from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline
 from mbfmu.prepared.start_cache import CachedStart, cache_key
-from mbfmu.stepper import Choice, Scheme, family_of, make_scheme, named, usual_stepper
+from mbfmu.stepper import Choice, Scheme, Usual, family_of, make_scheme, named, usual_stepper
 
-Parts = tuple[Dae, Scheme, Bundle]
+Parts = tuple[Dae, Scheme, Bundle, Usual | None]
+"""The equations, the stepper, its functions, and why it has that stepper if none was named."""
 
 LARGEST_TOLERANCE = 0.1
 """Largest value of solver.tolerance."""
@@ -51,7 +52,8 @@ class Prepared:
         derived: gives the equations, the stepper and its functions.
         step: default of solver.step, s.
         tolerance: default of solver.tolerance.
-        key: under which the start cache stores what a run needs; None: it is not stored.
+        keys: under which the start cache stores what a run needs, the second for steps that are too long for the
+            stepper that is taken if none is named; None: it is not stored.
         cached: what the start cache held; None: nothing.
         chosen_by: who named the stepper, ``user`` or ``model``; empty: it is the usual one.
         portable: whether the kernel runs on other machines of this kind too.
@@ -61,7 +63,7 @@ class Prepared:
     derived: Callable[[], Parts]
     step: float
     tolerance: float = 0.0
-    key: str | None = None
+    keys: tuple[str | None, str | None] = (None, None)
     cached: CachedStart | None = None
     chosen_by: str = ""
     portable: bool = False
@@ -86,10 +88,16 @@ class Prepared:
         """Its functions."""
         return self._parts[2]
 
+    @property
+    def key(self) -> str | None:
+        """The one of the keys that belongs to the stepper."""
+        usual = self.outline.usual
+        return self.keys[usual is not None and usual.least > 0]
+
     @cached_property
     def outline(self) -> Outline:
         """Names, defaults and sizes: what a run needs of the model, which a warm start knows."""
-        return self.cached.outline if self.cached else outline(self.dae, self.scheme, self._notices())
+        return self.cached.outline if self.cached else outline(self.dae, self.scheme, self._notices(), self._parts[3])
 
     def _notices(self) -> tuple[str, ...]:
         """Return what a user should know about the stepper and the model's start."""
@@ -182,7 +190,25 @@ class Prepared:
         """The reason for the stepper."""
         if self.chosen_by:
             return f"named by the {self.chosen_by}"
-        return f"by default: {self.outline.usual}"
+        return f"by default: {self.outline.usual.reason}" if self.outline.usual else ""
+
+    def too_long(self, x: Any, u: Any, du: Any, p: Any, t: float, step: float | None = None, kernel: Any = None) -> str:
+        """Return a sentence if errors grow in equal steps from a state on, as a step is too long for the stepper.
+
+        Args:
+            x: state.
+            u: inputs there.
+            du: their rates.
+            p: parameters.
+            t: time, s.
+            step: length of the steps, s (default: that of this model).
+            kernel: what takes the steps (default: the kernel for this machine).
+        """
+        limit, step = self.outline.limit, self.step if step is None else step
+        if limit is None or self.tolerance:
+            return ""
+        longest = (kernel or self.kernel).longest(x, u, du, p, t, step)
+        return "" if longest == math.inf else too_long(step, longest, limit, "steps")
 
     def initial_state(
         self, u: Any = None, s: Any = None, p: Any = None, kernel: Any = None, stepping: bool = True
@@ -311,13 +337,19 @@ def prepare(
     formulas = dict(formulas or {})
     coordinates = None if coordinates is None else str(chosen(coordinates))
     asked = formulas, energy_balance, tuple(choices), inverse, states, indicators
-    key = cache_key(system, stepper, options, coordinates, tolerance > 0, *asked, portable)
-    cached = start_cache.load(key) if key else None
+    given = stepper or ("" if inverse else system.stepper)
+    equal = 0.0 if tolerance else step
+    key = partial(cache_key, system, stepper, options, coordinates, tolerance > 0, *asked, portable)
+    keys: tuple[str | None, str | None] = (key(), None)
+    cached = _cached(keys[0], equal)
+    if not (cached or given):
+        keys = (keys[0], key(long=True))
+        cached = _cached(keys[1], equal)
     if cached:
         system = deepcopy(system)  # its lists and mappings may change before it is derived
-    derived = partial(_derived, system, stepper, options, tolerance, coordinates, *asked)
+    derived = partial(_derived, system, stepper, options, tolerance, equal, coordinates, *asked)
     chosen_by = "user" if stepper else "model" if system.stepper else ""
-    prepared = Prepared(derived, step, tolerance, key, cached, chosen_by, portable, coordinates or "")
+    prepared = Prepared(derived, step, tolerance, keys, cached, chosen_by, portable, coordinates or "")
     if not cached:
         prepared.dae  # noqa: B018 - what was asked for is refused here, not later
     return prepared
@@ -342,10 +374,17 @@ def check_steps(what: str, span: float, step: float, most: float = MOST_STEPS) -
         )
 
 
+def _cached(key: str | None, step: float) -> CachedStart | None:
+    """Return what the start cache holds under a key, if the stepper is the one that is taken for a step, s."""
+    found = start_cache.load(key) if key else None
+    usual = found.outline.usual if found else None
+    return found if usual is None or usual.suits(step) else None
+
+
 def _derived(
-    system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, coordinates: str | None,
-    formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str], inverse: bool, states: bool,
-    indicators: bool,
+    system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, step: float,
+    coordinates: str | None, formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str], inverse: bool,
+    states: bool, indicators: bool,
 ) -> Parts:  # fmt: skip
     asked = stepper or ("" if inverse else system.stepper)
     by_step = family_of(asked).contacts if asked else False if inverse else None
@@ -356,11 +395,12 @@ def _derived(
         dae = inverse_of(dae)
     if states:
         dae = with_states(dae, indicators)
-    stepper = asked or usual_stepper(dae)[0]
+    usual = None if asked else usual_stepper(dae, step)
+    stepper = usual.name if usual else asked
     scheme = make_scheme(dae, stepper, options)
     if tolerance and scheme.multistep:
         raise StepperError(
             f"stepper '{stepper}' is a multistep method here and cannot choose its steps by a tolerance: leave the "
             "tolerance out, or take a one-step method such as 'projected'"
         )
-    return dae, scheme, compose(dae, scheme)
+    return dae, scheme, compose(dae, scheme), usual

@@ -2,8 +2,9 @@
 
 The hash holds the model with all its fields, what was asked of it, mbfmu's own source, the versions of what works on
 it, and the C compiler. A model with a class, a stepper or a value that is not mbfmu's own has no such hash, as the code
-behind it could be anything: it is derived each time. The step and the tolerance decide nothing here: they are given to
-the kernel. Code of mbfmu that is replaced while it runs is not seen.
+behind it could be anything: it is derived each time. Of the step it counts only whether it is too long for the stepper
+that is taken if none is named; the kernel takes any step and tolerance. Code of mbfmu that is replaced while it runs is
+not seen.
 
 A file holds, as JSON, an outline, a CasADi Function, and the name of a compiled library. Nothing is unpickled: what can
 run is the library and the Function, which is as safe as to load the library alone, from the same user's folder. A file
@@ -33,7 +34,7 @@ from mbfmu.kernel.failure import Bound
 from mbfmu.kernel.toolchain import for_kernels
 from mbfmu.model import Model
 from mbfmu.prepared.outline import Outline
-from mbfmu.stepper import FAMILIES
+from mbfmu.stepper import FAMILIES, Usual
 
 ROOMS = ("model", "dae", "stepper", "kernel", "prepared")
 """Folders of mbfmu whose source decides what is stored."""
@@ -67,6 +68,7 @@ def cache_key(
     states: bool = False,
     indicators: bool = False,
     portable: bool = False,
+    long: bool = False,
 ) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
@@ -83,6 +85,7 @@ def cache_key(
         states: the state is asked for as outputs.
         indicators: event indicators are asked for with it.
         portable: the kernel is to run on other machines of this kind too.
+        long: no stepper is named, and the step is too long for the one that is taken else.
     """
     compiler = for_kernels(portable)
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
@@ -103,6 +106,7 @@ def cache_key(
                 inverse,
                 states,
                 indicators,
+                long,
             ]
         )
     except _ForeignError:
@@ -185,7 +189,7 @@ def load(key: str) -> CachedStart | None:
         Outline(
             found["name"],
             found["stepper"],
-            found["usual"],
+            found["usual"] and Usual(*found["usual"]),
             tuple(Signal(*_with_items(item)) for item in found["inputs"]),
             tuple(ParameterSignal(*_with_items(item)) for item in found["parameters"]),
             tuple(Signal(*_with_items(item)) for item in found["outputs"]),
@@ -199,6 +203,7 @@ def load(key: str) -> CachedStart | None:
             tuple(found["guards"]),
             tuple(found["gaps"]),
             tuple(Bound(*item) for item in found["bounds"]),
+            found["limit"],
             found["quickest"] and Vibration(*found["quickest"]),
             tuple(found["coordinates"]),
         ),
@@ -229,6 +234,7 @@ def store(key: str, start: CachedStart) -> None:
         "guards": view.guards,
         "gaps": view.gaps,
         "bounds": view.bounds,
+        "limit": view.limit,
         "quickest": view.quickest,
         "coordinates": view.coordinates,
     }

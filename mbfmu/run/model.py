@@ -4,7 +4,7 @@ import math
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,24 @@ LONGEST = 1e12
 """Largest number of steps of a run: more take days, of the smallest model."""
 CALL = 2000
 """Largest number of steps between two looks at the keyboard."""
+MOST_STANDS = 2000
+"""Largest number of states of a run that are kept until its end, approximately."""
+MOST_TRIED = 16
+"""Largest number of points at equal distances at which the growth of errors is tried after a run."""
+STEPS_TRIED = 1000
+"""Number of steps of a run for each of these."""
 HISTORY = 8
 """Number of points of a first history, at which inputs are tried if it cannot be made."""
 PROBES = 129
 """Number of times within a failed step at which its inputs are tried."""
+
+
+class Stand(NamedTuple):
+    """The time, s, the state and the inputs of a motion at a point."""
+
+    t: float
+    x: Any
+    u: Any
 
 
 def communication_points(
@@ -108,6 +122,7 @@ def run_prepared(
     chosen = matching(show, names)
     exact = drives.exact.values()
     kernel = prepared.kernel
+    own = s is None and p is None
     p = vector(outline.p_default() if p is None else p)
     try:
         x = prepared.initial_state(drives.at(0.0), None if s is None else vector(s), p)
@@ -117,6 +132,9 @@ def run_prepared(
         raise
     watch(0.0, x)
     rows: list[list[float]] = []
+    bounded = own and outline.bounded(step)  # it was told by the flexible body then
+    stands = [Stand(0.0, x, drives.at(0.0))] if outline.limit and not (tolerance or bounded) else []
+    stride = math.ceil(len(points) / MOST_STANDS)
     steps, seconds = 0, 0.0
 
     def note(t: float, x: Any, u: Any) -> None:
@@ -141,6 +159,8 @@ def run_prepared(
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)
+        if stands and (k + 1) % stride == 0:
+            stands.append(Stand(end, x, drives.at(end)))
     note(stop, x, drives.at(stop))
     table = np.array(rows)[:, : len(shown)]
     return Result(
@@ -152,7 +172,10 @@ def run_prepared(
         seconds,
         roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
         chosen,
-        _energy_notices(outline.constant, names, table, len(outline.inputs), bool(tolerance)),
+        (
+            *_step_notices(prepared, stands, p, steps, float(points[1] - points[0])),
+            *_energy_notices(outline.constant, names, table, len(outline.inputs), bool(tolerance)),
+        ),
         prepared.stepper,
         prepared.reason,
     )
@@ -187,6 +210,55 @@ def _moved(
             break
         told(t + done)
     return x, status._replace(substeps=substeps), began
+
+
+def _step_notices(prepared: Prepared, stands: Sequence[Stand], p: Any, steps: int, interval: float) -> tuple[str, ...]:
+    """Return a notice if errors grow from step to step at the start of a run, or at one of the points that are tried.
+
+    Those are the two around the step that changes the state most, as it does where errors grow or where something stiff
+    begins to act, and others at equal distances, one for so many steps that to try them takes little of the run's time.
+
+    Args:
+        prepared: the model with its stepper.
+        stands: where the motion stood.
+        p: parameters.
+        steps: number of steps of the run.
+        interval: time between communication points, s.
+    """
+    if not stands:
+        return ()
+    step = interval / count(interval, prepared.step)
+    others = np.linspace(0, len(stands) - 1, min(MOST_TRIED, steps // STEPS_TRIED) + 2)[1:]
+    tried = stands[:1]
+    if len(stands) > 1:
+        k = _most_changed([item.x for item in stands])
+        within = _replayed(prepared.kernel, stands[k], stands[k + 1].t, p, step)
+        k = _most_changed([item.x for item in within])
+        tried = [*tried, *within[k : k + 2], *(stands[int(k)] for k in others)]
+    for t, x, u in tried:
+        if sentence := prepared.too_long(x, u, vector([0.0] * len(u)), p, t, step):
+            return (f"at t = {t:.6g} s {sentence}",)
+    return ()
+
+
+def _most_changed(states: Sequence[Any]) -> int:
+    """Return the number of the state from which the next one differs most, relative to 1 and its size."""
+    values = np.array([x[:-1] for x in states])
+    with np.errstate(all="ignore"):
+        change = np.max(np.abs(np.diff(values, axis=0)) / (1 + np.abs(values[:-1])), axis=1, initial=0.0)
+    return int(change.argmax())
+
+
+def _replayed(kernel: Any, first: Stand, end: float, p: Any, step: float) -> list[Stand]:
+    """Return where a motion stands step by step up to a time, its inputs held; at most so many steps as are kept."""
+    found, still = [first], vector([0.0] * len(first.u))
+    n = min(count(end - first.t, step), MOST_STANDS)
+    for k in range(n):
+        x, status = kernel.advance(found[-1].x, first.u, still, p, found[-1].t, step, 1)
+        if status.code != OK:
+            break
+        found.append(Stand(first.t + (k + 1) * step, x, first.u))
+    return found if len(found) > 1 else [first, first]
 
 
 def _energy_notices(

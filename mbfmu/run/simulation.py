@@ -8,6 +8,7 @@ import math
 import os
 import reprlib
 import struct
+import warnings
 import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.base.arguments import checked, number, numbers
-from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.errors import ResultWarning, StartError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts, not_finite
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
@@ -103,6 +104,8 @@ class Simulation:
         self._u = self._given(inputs)
         self._x = prepared.initial_state(self._u, kernel=self._kernel)
         self._time = 0.0
+        if sentence := prepared.too_long(self._x, self._u, self._still, self._p, 0.0, kernel=self._kernel):
+            warnings.warn(f"{outline.name}: {sentence}", ResultWarning, stacklevel=3)
         self._y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, 0.0)
         if not finite:
             raise StartError(not_finite(prepared, self._x, self._u, self._p, 0.0))

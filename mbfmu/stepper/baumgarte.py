@@ -72,7 +72,6 @@ class Baumgarte(Choice):
 FAMILY = Family(
     choice=Baumgarte,
     make=baumgarte,
-    explicit=True,
     states=True,
     order="4 (rk4), 5 (abm4, dopri5)",
     preserves="nothing exactly: the constraint residuals stay small, without drift",

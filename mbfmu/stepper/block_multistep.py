@@ -11,12 +11,25 @@ import numpy.typing as npt
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.stepper.explicit import DOPRI8
-from mbfmu.stepper.scheme import SX, UNEVEN, Choice, Family, Problem, Scheme, holonomic_only, option
+from mbfmu.stepper.scheme import SX, UNEVEN, UNLIMITED, Choice, Family, Limits, Problem, Scheme, holonomic_only, option
 
 Array = npt.NDArray[np.float64]
 Rational = list[list[Fraction]]
 SAME_STEP = 1e-9
 """Relative difference of two steps below which the history is used unchanged."""
+
+LIMITS = {
+    (3, "equidistant"): Limits(vibration=3.358),
+    (3, "chebyshev"): Limits(vibration=1.438),
+    (3, "legendre"): Limits(vibration=1.670),
+    (4, "equidistant"): Limits(vibration=6.337),
+    (4, "chebyshev"): Limits(2.817, 11.81),
+    (4, "legendre"): Limits(2.988, 19.49),
+    (5, "equidistant"): Limits(4.054, 5.808),
+    (5, "chebyshev"): Limits(5.340, 4.456),
+    (5, "legendre"): Limits(5.477, 4.810),
+}
+"""Limits by the number of nodes and by where they lie; with two there is none."""
 
 
 def block_nodes(stages: int, nodes: str) -> Array:
@@ -145,6 +158,7 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
         multistep=True,
         short=UNEVEN,
         replaced=True,
+        limits=LIMITS.get((stages, nodes), UNLIMITED),
     )
 
 
@@ -211,7 +225,6 @@ class BlockMultistep(Choice):
 FAMILY = Family(
     choice=BlockMultistep,
     make=block,
-    explicit=True,
     states=True,
     order="2 r - 1",
     preserves="the constraints of the level chosen by index, at all nodes; the other levels drift slowly",

@@ -47,7 +47,6 @@ class Direct(Choice):
 FAMILY = Family(
     choice=Direct,
     make=direct,
-    explicit=True,
     states=True,
     order="4 (rk4), 5 (abm4, dopri5), 7 (ab7)",
     preserves="nothing: the constraints drift",

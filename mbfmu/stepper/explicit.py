@@ -14,7 +14,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.dae.merged import operations
 from mbfmu.stepper.dormand_prince import ERRORS_8, NODES_5, NODES_8, ROWS_5, ROWS_8, WEIGHTS_5, WEIGHTS_8
-from mbfmu.stepper.scheme import SX, UNEVEN, Problem, Scheme
+from mbfmu.stepper.scheme import SX, UNEVEN, UNLIMITED, Limits, Problem, Scheme
 
 Array = npt.NDArray[np.float64]
 Rate = Callable[[SX, SX], SX]
@@ -39,6 +39,7 @@ class Tableau:
             per unit of time, each of shape (s + 1,); none: the method has no estimate. Of two, the second corrects the
             first (Hairer, Norsett & Wanner, II.10).
         estimate_order: of the estimate.
+        limits: the steps up to which no error grows.
     """
 
     A: Array
@@ -47,6 +48,7 @@ class Tableau:
     order: int
     errors: tuple[Array, ...] = ()
     estimate_order: int = 0
+    limits: Limits = UNLIMITED
 
     def step(self, rate: Rate, x: SX, t: SX, h: SX) -> SX:
         """Return x at t + h, shape (n_x,), from x at t."""
@@ -85,9 +87,10 @@ RK4 = Tableau(
     b=np.array([1, 2, 2, 1]) / 6,
     c=np.array([0, 1 / 2, 1 / 2, 1]),
     order=4,
+    limits=Limits(vibration=2.829, decay=2.786),
 )
 """The classical method, of order 4."""
-DOPRI5 = Tableau(lower_triangle(ROWS_5), np.array(WEIGHTS_5), np.array(NODES_5), order=5)
+DOPRI5 = Tableau(lower_triangle(ROWS_5), np.array(WEIGHTS_5), np.array(NODES_5), order=5, limits=Limits(1.335, 3.307))
 """The method of Dormand & Prince, solution of order 5 (Hairer, Norsett & Wanner, II.5).
 
 Its estimate, of order 4, is left out: against an error per unit of time it asks for more and shorter steps than two
@@ -100,6 +103,7 @@ DOPRI8 = Tableau(
     order=8,
     errors=tuple(np.array(weights) for weights in ERRORS_8),
     estimate_order=7,
+    limits=Limits(5.96, 6.394),
 )
 """The method of Dormand & Prince, order 8, with its two estimates (Hairer, Norsett & Wanner, II.5 and II.10)."""
 
@@ -110,6 +114,8 @@ CORRECTOR = np.array([9, 19, -5, 1]) / 24
 MODIFIER = -19 / 270
 """Factor of corrected minus predicted in the modifier (from the error constants in Hairer, Norsett & Wanner, III.1 and
 III.2)."""
+ADAMS_LIMITS = Limits(0.5195, 1.413)
+"""Limits of a step of predictor, corrector and modifier."""
 
 ONE_STEP = {"rk4": RK4, "dopri5": DOPRI5}
 METHOD_TEXT = "the explicit method"
@@ -224,4 +230,5 @@ def explicit_scheme(
         estimate_order=one_step.estimate_order if one_step else 0,
         multistep=one_step is None,
         short=0.0 if one_step else UNEVEN,
+        limits=one_step.limits if one_step else ADAMS_LIMITS,
     )

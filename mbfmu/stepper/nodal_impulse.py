@@ -8,7 +8,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
+from mbfmu.stepper.scheme import SX, UNLIMITED, Choice, Family, Limits, Problem, Scheme, option
 
 
 def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
@@ -70,6 +70,7 @@ def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
         begin=Formula(free, problem.given, (), ca.vertcat(q, problem.M(q) @ v, z)),
         step=Formula(x, problem.given, (stage,), ca.vertcat(q1, hp / h + h / 2 * last, z1)),
         read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
+        limits=UNLIMITED if action == "midpoint" else Limits(vibration=2.0),
     )
 
 

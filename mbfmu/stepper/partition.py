@@ -73,6 +73,7 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
         begin=Formula(x, problem.given, (), x),
         step=Formula(x, problem.given, tuple(stages), ca.vertcat(q, v, z)),
         read=ca.Function("read", [x, p, t], [qn, vn, zn]),
+        limits=RK4.limits,
     )
 
 
@@ -151,7 +152,6 @@ class Partition(Choice):
 FAMILY = Family(
     choice=Partition,
     make=partition,
-    explicit=True,
     states=True,
     order="4",
     preserves="position and velocity constraints at all evaluations, so at every step end",

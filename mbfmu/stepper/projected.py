@@ -9,7 +9,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let
 from mbfmu.dae.kkt import SchurFactor
 from mbfmu.dae.merged import merged
-from mbfmu.stepper.bashforth import WEIGHTS, bashforth, preceding_rates, same, substeps
+from mbfmu.stepper.bashforth import WEIGHTS, bashforth, limits_of, preceding_rates, same, substeps
 from mbfmu.stepper.explicit import DOPRI5, DOPRI8, RK4, kind_of
 from mbfmu.stepper.scheme import Choice, Family, Problem, Scheme, Stage, option
 from mbfmu.stepper.verner import VERNER9
@@ -63,6 +63,7 @@ def projected(dae: Dae, order: int = 4) -> Scheme:
         step=Formula(x, problem.given, stages, ca.vertcat(q, v, z), tableau.estimate(problem, problem.rate, x)),
         read=ca.Function("read", [x, p, t], [*problem.split(x)]),
         estimate_order=tableau.estimate_order,
+        limits=tableau.limits,
     )
 
 
@@ -108,6 +109,7 @@ def projected_bashforth(dae: Dae) -> Scheme:
         step=Formula(x, given, tuple(stages), ca.vertcat(q, v, z, free, past, h, ca.if_else(goes_on, age + 1, 1))),
         read=ca.Function("read", [x, p, t], [*problem.split(y)]),
         multistep=True,
+        limits=limits_of(SUBSTEPS),
     )
 
 
@@ -136,7 +138,6 @@ class Projected(Choice):
 FAMILY = Family(
     choice=Projected,
     make=projected,
-    explicit=True,
     states=True,
     order="4, 5, 7, 8 or 9",
     preserves="position and velocity constraints at every step end",

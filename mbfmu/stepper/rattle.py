@@ -8,7 +8,10 @@ import casadi as ca
 from mbfmu.dae.dae import Dae, KeptFactor
 from mbfmu.dae.formula import Call, Formula, Stage
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, holonomic_only, option
+from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Limits, Problem, Scheme, holonomic_only, option
+
+LIMITS = Limits(vibration=2.0)
+"""Limits of a step: those of Stormer's and Verlet's method, whatever dampers do."""
 
 
 def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
@@ -95,6 +98,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         ),
         read=ca.Function("read", [x, problem.p, t], [q0, problem.over_mass(q0)(p0), z0]),
         short=SHORT,
+        limits=LIMITS,
     )  # fmt: skip
 
 

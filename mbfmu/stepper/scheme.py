@@ -18,11 +18,12 @@ A scheme sees only a Dae. It may not assume absolute coordinates, a constant mas
 takes first-order states may not assume that there are coordinates: a block has z alone.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import casadi as ca
 
@@ -36,8 +37,10 @@ SX = Any
 """A CasADi expression (CasADi carries no types)."""
 
 __all__ = [
+    "UNLIMITED",
     "Choice",
     "Family",
+    "Limits",
     "Option",
     "Problem",
     "Scheme",
@@ -241,6 +244,30 @@ def without_empty_states(function: Any) -> Callable[..., Any]:
     return lambda q, v, _, *rest: shorter(q, v, *rest)
 
 
+class Limits(NamedTuple):
+    """The steps h up to which a method lets no error of what it does not resolve grow.
+
+    Both are those of the linear test equation, x'' + r x' + omega^2 x = 0 with r = 0 or omega = 0: beyond them a step
+    multiplies some error by more than 1.001, so that it grows e-fold within a thousand steps.
+
+    Args:
+        vibration: largest omega h of a vibration without damping, of omega rad/s.
+        decay: largest r h of a rate that decays by r, 1/s, as that of a damper and a mass does.
+    """
+
+    vibration: float = math.inf
+    decay: float = math.inf
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a limit at all."""
+        return min(self) < math.inf
+
+
+UNLIMITED = Limits()
+"""Limits of a method without any."""
+
+
 @dataclass(frozen=True)
 class Scheme:
     """A stepper made for one Dae.
@@ -262,6 +289,7 @@ class Scheme:
         replaced: whether round-off, divided by the length of such a step, spoils the step itself: one of `projected` is
             taken instead.
         notices: what a user should know who takes it for this Dae.
+        limits: the steps up to which no error grows.
     """
 
     name: str
@@ -276,6 +304,7 @@ class Scheme:
     short: float = 0.0
     replaced: bool = False
     notices: tuple[str, ...] = ()
+    limits: Limits = UNLIMITED
 
     @cached_property
     def depends_on(self) -> frozenset[int]:
@@ -385,7 +414,6 @@ class Family:
         needs: its requirements on the model.
         source: source of the method.
         stiff: whether it takes forces that are stiff for the step.
-        explicit: whether its step is bounded by the highest frequency.
         states: whether it takes first-order states, and so blocks.
         contacts: whether it decides the forces of gaps and frictions itself (see `stepped`), instead of modes.
     """
@@ -397,7 +425,6 @@ class Family:
     needs: str
     source: str
     stiff: bool = False
-    explicit: bool = False
     states: bool = False
     contacts: bool = False
 

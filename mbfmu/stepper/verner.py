@@ -8,6 +8,7 @@ the theory see Verner, SIAM J. Numer. Anal. 15 (1978). The last stage serves an 
 import numpy as np
 
 from mbfmu.stepper.explicit import Tableau, lower_triangle
+from mbfmu.stepper.scheme import Limits
 
 NODES = (
     0, 0.03462, 0.097024350638780445948, 0.14553652595817066892, 0.561, 0.22900791159048501267,
@@ -62,5 +63,6 @@ VERNER9 = Tableau(
     b=np.array(WEIGHTS),
     c=np.array(NODES),
     order=9,
+    limits=Limits(2.937, 4.476),
 )
 """The method of order 9: it has fifteen stages, and weights below 1, so that it has no more round-off than order 8."""

@@ -462,6 +462,22 @@ static void judge_energy(struct core *m) {
              now->settings[TOLERANCE] > 0 ? REMEDY_ENERGY_CHOSEN : REMEDY_ENERGY, now->time);
 }
 
+#ifdef STEP_LIMIT
+/* Tell if errors grow in equal steps over H from time t on: too_long of failure.py. The first step done alone is judged. */
+static void judge_step(struct core *m, double t, double H) {
+    struct state *now = &m->now;
+    m->judged_step = 1;
+    if (now->settings[TOLERANCE] > 0) return;
+    const double h = H / mbfmu_count(H, now->settings[STEP]);
+    const double longest = mbfmu_longest(now->x, now->u, now->du, now->p, t, h, m->work);
+    if (!(longest < INFINITY)) return;
+    core_say(&m->host, NOTED,
+             "steps of %.3g s let errors grow from one to the next, as something vibrates or settles at a rate of about "
+             "%.4g rad/s: take a solver.step of at most %.3g s, %s (said once, at t = %.9g s)",
+             h, STEP_LIMIT * LIMIT_SHARE / longest, longest, REMEDY_TOO_LONG, t);
+}
+#endif
+
 /* Tell once if the constraints are violated noticeably. */
 static void judge_residual(struct core *m) {
     const double residual = m->y[RESIDUAL];
@@ -525,7 +541,7 @@ void core_reset(struct core *m) {
     memcpy(now->settings, m->defaults, sizeof now->settings);
     now->worth = -INFINITY;
     memset(m->outputs, 0, sizeof m->outputs);
-    m->told_energy = m->told_residual = m->told_whole = 0;
+    m->told_energy = m->told_residual = m->told_whole = m->judged_step = 0;
     note_change(m);
 }
 
@@ -671,6 +687,9 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     (void)stops;
 #endif
     if (code != OK) return not_done(m, code, status, t);
+#ifdef STEP_LIMIT
+    if (!m->judged_step) judge_step(m, t, H);
+#endif
     memcpy(now->from_x, now->x, sizeof now->x);
     memcpy(now->from_u, now->u, sizeof now->u);
     memcpy(now->from_du, now->du, sizeof now->du);

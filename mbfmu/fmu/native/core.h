@@ -128,6 +128,7 @@ struct state {
 struct core {
     struct host host;
     int told_energy, told_residual, told_whole; /* whether a message has said that they are wrong */
+    int judged_step; /* whether the length of the steps has been judged */
     int stale; /* whether values have changed since outputs were computed */
 #ifdef BOUNDED
     int retuned; /* whether parameters have changed since the bounds of calculated ones were checked */

@@ -183,6 +183,7 @@ def _watched(watched: Watched) -> list[str]:
         _places("energy", ("constant", "kinetic", "potential"), energies or (0, 0, 0)),
         f"#define WATCHES_RESIDUAL {int(residual is not None)}",
         f"#define RESIDUAL {residual or 0}",
+        *([f"#define STEP_LIMIT {_number(watched.limit)}"] if watched.limit else []),
     ]
 
 
