@@ -1,16 +1,19 @@
-"""Instances of FMUs for model exchange, and a solver that integrates them."""
+"""Instances of FMUs for model exchange, a solver that integrates them, and masters with a multistep method."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from fmpy import fmi2
+from fmpy.sundials import CVodeSolver
 from masters import Message, Unpacked
 from scipy.integrate import solve_ivp
 
 import mbfmu
+from mbfmu.checker.probe.drive import instantiate
+from mbfmu.checker.probe.scalars import scalars
 
 
 class Exchanged:
@@ -156,3 +159,93 @@ def exchanged(model: Any, path: Path, **more: Any) -> Unpacked:
     """Write a model as an FMU for model exchange, and unpack it."""
     written = mbfmu.export(model, path, kind=more.pop("kind", "me"), backend="native", platforms=["linux64"], **more)
     return Unpacked(written, written.with_suffix(""))
+
+
+class Kept(NamedTuple):
+    """What a master with a multistep method found.
+
+    Args:
+        values: variables at the end.
+        events: number of events.
+        restarts: number of those after which the method began anew.
+    """
+
+    values: list[float]
+    events: int
+    restarts: int
+
+
+class _NoInputs:
+    """The inputs that FMPy's solver asks for; those of the tests jump, and are set at events."""
+
+    def apply(self, time: float) -> None:
+        """Do nothing."""
+
+
+def keeping_history(
+    fmu: Unpacked,
+    stop: float,
+    tolerance: float,
+    shown: Sequence[str],
+    always: bool = False,
+    jumps: Sequence[tuple[float, str, float]] = (),
+    interval: float = 0.02,
+) -> Kept:
+    """Integrate by CVode's formulas of backward differences, of any version of FMI, as fmusim does.
+
+    The method goes on with its history after an event unless the FMU answers valuesOfContinuousStatesChanged. A second
+    update at the same time must change nothing, as some masters repeat updates until none does.
+
+    Args:
+        fmu: the FMU.
+        stop: s.
+        tolerance: relative tolerance.
+        shown: names of the variables to return.
+        always: whether the method begins anew after every event.
+        jumps: time, name and new value of inputs that jump, in the order of time.
+        interval: time between output points, s.
+    """
+    described = scalars(fmu.description)
+    references = {item.name: item.valueReference for item in described.modelVariables}
+    model = instantiate(str(fmu.folder), described, "one", lambda *_: None)
+    coming, next_event, time, events, restarts = list(jumps), np.inf, 0.0, 0, 0
+
+    def update() -> bool:
+        nonlocal next_event
+        needed, _, _, changed, defined, at = model.newDiscreteStates()
+        assert not needed
+        assert not model.newDiscreteStates()[3]
+        next_event = at if defined else np.inf
+        model.enterContinuousTimeMode()
+        return bool(changed)
+
+    try:
+        model.setupExperiment(startTime=0.0)
+        model.enterInitializationMode()
+        model.exitInitializationMode()
+        update()
+        solver = CVodeSolver(
+            nx=described.numberOfContinuousStates, nz=described.numberOfEventIndicators,
+            get_x=model.getContinuousStates, set_x=model.setContinuousStates, get_dx=model.getDerivatives,
+            get_z=model.getEventIndicators, get_nominals=model.getNominalsOfContinuousStates, set_time=model.setTime,
+            input=_NoInputs(), startTime=0.0, maxStep=stop / 50, relativeTolerance=tolerance,
+        )  # fmt: skip
+        for point in range(1, round(stop / interval) + 1):
+            while time < (point - 1e-9) * interval:
+                until = min(point * interval, next_event, *(at for at, *_ in coming[:1]))
+                fallen, _, time = solver.step(time, until)
+                model.setTime(time)
+                wanted, _ = model.completedIntegratorStep()
+                jumped = bool(coming) and time >= coming[0][0]
+                if fallen or wanted or jumped or time >= next_event:
+                    events += 1
+                    model.enterEventMode()
+                    if jumped:
+                        _, name, value = coming.pop(0)
+                        model.setReal([references[name]], [value])
+                    if update() or always:
+                        restarts += 1
+                        solver.reset(time)
+        return Kept(model.getReal([references[name] for name in shown]), events, restarts)
+    finally:
+        model.freeInstance()

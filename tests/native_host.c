@@ -301,7 +301,7 @@ static void pass_wrong_arguments(void) {
     CHECK(fmi2GetString(c, &output, 1, &string) == fmi2Error);
     CHECK(fmi2SetString(c, &output, 1, &string) == fmi2Error);
     CHECK(fmi2GetDirectionalDerivative(c, &output, 1, &parameter, 1, &value, &found) == fmi2Error);
-    CHECK(fmi2GetDirectionalDerivative(c, &output, 1, &clock, 1, &value, &found) == fmi2Error);
+    CHECK(fmi2GetDirectionalDerivative(c, &output, 1, &output, 1, &value, &found) == fmi2Error);
     CHECK(fmi2GetDirectionalDerivative(c, &parameter, 1, 0, 0, 0, &found) == fmi2Error);
     CHECK(fmi2GetDirectionalDerivative(c, &output, 1, 0, 1, &value, &found) == fmi2Error);
     CHECK(fmi2GetDirectionalDerivative(c, &output, 1, 0, 0, 0, 0) == fmi2Error);

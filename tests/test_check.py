@@ -327,7 +327,7 @@ for _old, _new in (
      "#define EXCHANGE (((Slave*)c)->type == fmi2ModelExchange)\nstatic void begin"),
     ("vr[i] > 3", "vr[i] > 4"),
     ("value[i] = S->r[vr[i]];", "value[i] = vr[i] == 4 ? rate(S) : S->r[vr[i]];"),
-    ("dz[i] = 3.0 * dv[0];", "dz[i] = (v[0] == 2 ? -1.0 : 3.0) * dv[0];"),
+    ("dz[i] = 3.0 * dv[0];", "dz[i] = (v[0] == 2 ? -1.0 : z[i] == 2 && EXCHANGE ? 0.0 : 3.0) * dv[0];"),
 ):  # fmt: skip
     EXCHANGE_C = EXCHANGE_C.replace(_old, _new)
 EXCHANGE_C += r"""
@@ -738,6 +738,7 @@ EXCHANGES: list[tuple[str, str, str]] = [
     ("nominal-values", "x[0] = 1.0;", "x[0] = 0.0;"),
     ("exchange-time", "{ S->r[0] = t; return fmi2OK; }", "{ return fmi2OK; }"),
     ("state-derivative", "? -1.0", "? -2.0"),
+    ("undeclared-dependency", "EXCHANGE ? 0.0", "EXCHANGE ? S->r[2] - 2.0"),  # zero at the start, by chance
     (
         "exchange-state",
         "memcpy(S, state, sizeof(State));",
@@ -1008,7 +1009,8 @@ int fmi3DoStep(I* s, double t, double h, _Bool free, _Bool* event, _Bool* end, _
     m->t = *last = to;
     return 0;
 }
-static double J(unsigned of, unsigned by) { return of == 2 && by == 1 ? 0.25 : of == 3 ? (by == 1 ? 1.0 : -1.0) : 0.0; }
+static double J(unsigned of, unsigned by) {
+    return of == 2 && by == 1 ? (EXCHANGE ? 0.0 : 0.25) : of == 3 ? (by == 1 ? 1.0 : -1.0) : 0.0; }
 int fmi3GetDirectionalDerivative(I* s, R of, size_t m, R by, size_t n, const double in[], size_t ni, double out[],
                                  size_t no) {
     for (size_t i = 0; i < m; i++) { out[i] = 0; for (size_t j = 0; j < n; j++) out[i] += J(of[i], by[j]) * in[j]; }
@@ -1079,6 +1081,7 @@ EXCHANGES_3: list[tuple[str, str, str]] = [
     ),
     ("state-adjoint", "return 0; /* backward */", "out[0] *= 2; return 0;"),
     ("state-derivative", "of == 3 ? (by == 1 ? 1.0 : -1.0)", "of == 3 ? 2.0"),
+    ("undeclared-dependency", "(EXCHANGE ? 0.0 : 0.25)", "0.25"),
     ("exchange-initialise", "0; /* again */", "1;"),
     ("integration", "/* rates */", "if (s->m.t > 1.5) dx[0] = NAN;"),
     ("state-values", "/* rates */", "dx[0] += 1e-9;"),
@@ -1749,6 +1752,19 @@ def test_a_description_of_fmi_3_with_a_value_changed_raises_no_exception(victim:
     parts[place] = data.draw(st.sampled_from(["", " ", "0", "-1", "1 1", "NaN", "4294967295", "exact", "x", "true"]))
     pack({**still(), DESCRIPTION: '"'.join(parts).encode()}, victim)
     assert all(isinstance(problem, Outcome) for problem in check(victim))
+
+
+@needs_compiler
+@pytest.mark.parametrize(("on", "left_out"), [("2 3", ""), ("3", "'u'"), ("2", "'y'"), ("", "'y'")])
+def test_a_derivative_that_depends_on_more_than_it_declares_is_told_with_what_it_leaves_out(
+    tmp_path: Path, on: str, left_out: str
+) -> None:
+    """der(y) = k u - y, whose dependencies are the indices 2 of u and 3 of y."""
+    xml = EXCHANGE.replace(f"<Derivatives>{INDEX_5}", f'<Derivatives><Unknown index="5" dependencies="{on}"/>')
+    found = check(native(tmp_path, code=EXCHANGE_C, xml=xml))
+    assert rules(found) == ({"undeclared-dependency"} if left_out else set())
+    for item in found:
+        assert f"'der(y)' depends on {left_out}, which its dependencies in ModelStructure leave out" in item.message
 
 
 @needs_compiler

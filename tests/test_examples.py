@@ -12,7 +12,19 @@ from harness import thorough
 from PIL import Image
 
 import mbfmu
-from examples import animation, closed_loop, design, hits, lane_change, report, robot, rolling, swing, synthesis
+from examples import (
+    animation,
+    closed_loop,
+    design,
+    hits,
+    lane_change,
+    optimal_control,
+    report,
+    robot,
+    rolling,
+    swing,
+    synthesis,
+)
 from examples.moving import gripper, pile, walker
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.model import Block, Sampled, System
@@ -170,6 +182,16 @@ def test_an_arm_swings_up_with_less_effort_the_freer_its_torques_are() -> None:
     assert efforts == sorted(efforts, reverse=True)
     assert efforts[-1] == pytest.approx(18.0, abs=0.01)
     assert found["run again"] < 1e-10
+
+
+def test_an_optimal_control_over_an_fmu_has_the_effort_of_another_method_and_ends_upright() -> None:
+    """The torques of examples/swing.py are less free, and their least effort 18.00 N.m."""
+    found = optimal_control.main((40, 80))
+    assert found["effort, 40"] == pytest.approx(found["effort, 80"], rel=1e-4)
+    assert 17.95 < found["effort, 80"] < 18.00
+    assert found["away, 40"] < 2e-3
+    assert found["away, 80"] < found["away, 40"] / 8  # a method of order 4
+    assert max(found["iterations, 40"], found["iterations, 80"]) < 200
 
 
 @pytest.mark.slow

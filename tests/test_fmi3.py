@@ -187,18 +187,24 @@ def test_an_adjoint_derivative_is_the_transpose_of_the_directional_one() -> None
         assert found == pytest.approx(np.array(forward) @ seed, rel=1e-15)
 
 
-def test_dependencies_are_those_of_the_model_description() -> None:
+def test_dependencies_are_those_of_the_model_description_in_either_phase() -> None:
     for name in ("two_link", "top"):
         fmu = unpacked(name)
-        with Instance3(fmu).start() as run:
-            for item in (*fmu.description.outputs, *fmu.description.initialUnknowns):
-                if item.dependencies is not None:
-                    found = run.dependencies(item.variable.name)
-                    assert {other for _, other, _ in found} == {other.name for other in item.dependencies}
+        structure = fmu.description
+
+        def told(run: Instance3, unknowns: Any) -> None:
+            for item in unknowns:
+                found = run.dependencies(item.variable.name)
+                assert {other for _, other, _ in found} == {other.name for other in item.dependencies or ()}
+
+        with Instance3(fmu) as run:
+            told(run, (item for item in structure.initialUnknowns if item.variable.type != "Clock"))
+            run.start()
+            told(run, structure.outputs)
             assert run.dependencies("time") == set()
 
 
-def test_before_the_start_an_output_depends_on_all_that_can_be_set() -> None:
+def test_before_the_start_an_output_depends_on_start_values_and_parameters() -> None:
     with Instance3(unpacked("two_link")) as run:
         found = {other for _, other, _ in run.dependencies("elbow.a")}
         assert {"l1", "shoulder.tau", "shoulder.phi"} <= found

@@ -442,7 +442,7 @@ def test_a_directional_derivative_is_linear_in_its_direction(slave: Instance) ->
 
 
 def test_what_cannot_be_known_is_refused_by_name(slave: Instance) -> None:
-    for name in ("l1", "shoulder.phi", "solver.step", "time"):
+    for name in ("l1", "shoulder.phi", "solver.step", "elbow.a"):
         assert refused(directional, slave, ["elbow.phi"], [name]) == ERROR
         assert f"differentiated by {name} after the initialisation" in slave.messages[-1].text
 

@@ -291,12 +291,23 @@ def _job(fmu: Fmu, element: Any, folder: Path) -> dict[str, Any]:
         "variables": list(_variables(fmu)),
         "states": [[state.reference, rate.reference] for state, rate in fmu.states],
         "indicators": int(fmu.root.get("numberOfEventIndicators", "0")),
+        "dependencies": list(_dependencies(fmu)),
         "flags": {flag: claims(element, flag) for flag in FLAGS},
         "spelled": {},
         "asynchronous": claims(element, "canRunAsynchronuously"),
         "clocks": [],
         "output_order": int(element.get("maxOutputDerivativeOrder", "0")),
     }
+
+
+def _dependencies(fmu: Fmu) -> Iterator[tuple[int, list[int] | None]]:
+    """Yield value references of real outputs and time derivatives, each with those of what it depends on; None: all."""
+    for unknown in (*fmu.unknowns("Outputs"), *fmu.unknowns("Derivatives")):
+        variable, on = fmu.variable(int(unknown.get("index"))), unknown.get("dependencies")
+        if variable is not None and variable.type == "Real":
+            known = (fmu.variable(int(index)) for index in (on or "").split())
+            references = [v.reference for v in known if v is not None and v.type == "Real"]
+            yield variable.reference, None if on is None else references
 
 
 def _variables(fmu: Fmu) -> Iterator[dict[str, Any]]:

@@ -1,6 +1,8 @@
 """Interface -> the variables of FMI 3.0: clocks, and arrays of scalars whose names count them, r[1], r[2], r[3].
 
 The elements of an array follow each other in the table of variables, and its value reference is that of the first.
+Continuous states and their time derivatives stay scalars: PyFMI counts a state that is an array as one, and CasADi's
+DaeBuilder has no arrays.
 """
 
 import re
@@ -52,11 +54,13 @@ class Array:
 def arrays(interface: Interface) -> tuple[Array, ...]:
     """Return the variables of FMI 3.0, in the order of their value references."""
     taken = {item.name for item in interface.variables}
+    alone = {item.name for pair in interface.states for item in pair}
     members = Counter(_base(item.name) for item in interface.variables)
     found: list[Array] = []
     start = 0
     while start < len(interface.variables):
-        run = _run(interface.variables, start)
+        first = interface.variables[start]
+        run = (first,) if first.name in alone else _run(interface.variables, start)
         name, shape = _shape(run)
         whole = 1 < len(run) == members[name] == prod(shape) and name not in taken
         found += [Array(name, run, shape)] if whole else [Array(item.name, (item,)) for item in run]

@@ -2,11 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from mbfmu.errors import FmuError
+from mbfmu.fmu.annotations import add_derivatives
 from mbfmu.fmu.interface import Interface, Variable
 from mbfmu.fmu.units import known_unit
 
@@ -102,10 +103,12 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
     _types(root, used_units(interface))
     log_categories(root)
     default_experiment(root, header)
+    if header.exchange:
+        add_derivatives(root, unstated(interface), "2.0")
     variables = SubElement(root, "ModelVariables")
     positions = {item.name: str(number) for number, item in enumerate(interface.variables, 1)}
     for item in interface.variables:
-        _variable(variables, item, positions)
+        _variable(variables, item, positions, stated(interface, header))
     _structure(SubElement(root, "ModelStructure"), interface, positions)
     return document(root)
 
@@ -175,7 +178,24 @@ def _types(root: Element, used: list[str]) -> None:
             SubElement(node, "Real", {"quantity": unit.quantity, "unit": name, **shown})
 
 
-def _variable(parent: Element, item: Variable, positions: dict[str, str]) -> None:
+def stated(interface: Interface, header: Header) -> set[str]:
+    """Return the names of the variables that state what they are the derivative of: in model exchange those of states.
+
+    OMSimulator takes every variable with the attribute `derivative` for the derivative of a continuous state.
+    """
+    if header.exchange:
+        return {rate.name for _, rate in interface.states}
+    return {item.name for item in interface.variables if item.derivative_of}
+
+
+def unstated(interface: Interface) -> list[tuple[str, str]]:
+    """Return the derivatives of other variables than states, each with what it is that of, by name."""
+    rates = {rate.name for _, rate in interface.states}
+    found = ((item.name, item.derivative_of) for item in interface.variables if item.name not in rates)
+    return [(name, of) for name, of in found if of]
+
+
+def _variable(parent: Element, item: Variable, positions: dict[str, str], stated: Collection[str]) -> None:
     head = {
         "name": item.name,
         "valueReference": str(item.reference),
@@ -198,32 +218,35 @@ def _variable(parent: Element, item: Variable, positions: dict[str, str]) -> Non
         typed["nominal"] = number(item.nominal)
     if item.start is not None:
         typed["start"] = item.shown(item.start)
-    if item.derivative_of:
+    if item.derivative_of and item.name in stated:
         typed["derivative"] = positions[item.derivative_of]
     SubElement(node, item.type, typed)
 
 
 def _structure(parent: Element, interface: Interface, positions: dict[str, str]) -> None:
-    """Add the model structure: dependencies of outputs and time derivatives, and simple ones of initial unknowns."""
+    """Add the model structure: what outputs, time derivatives and initial unknowns depend on."""
+    by_name = {item.name: item for item in interface.variables}
+
+    def running(name: str) -> dict[str, str]:
+        """Return the attributes of an unknown after the initialisation, of which FMI 2.0 knows no parameters."""
+        on = (other for other in interface.feedthrough[name] if by_name[other].causality != "parameter")
+        return _dependencies([positions[other] for other in on])
+
     outputs = SubElement(parent, "Outputs")
     for item in interface.variables:
         if item.causality == "output":
-            on = [positions[name] for name in interface.feedthrough[item.name]]
-            SubElement(outputs, "Unknown", {"index": positions[item.name], **_dependencies(on)})
+            SubElement(outputs, "Unknown", {"index": positions[item.name], **running(item.name)})
     if interface.states:
         derivatives = SubElement(parent, "Derivatives")
         for _, rate in interface.states:
-            on = [positions[name] for name in interface.feedthrough[rate.name]]
-            SubElement(derivatives, "Unknown", {"index": positions[rate.name], **_dependencies(on)})
+            SubElement(derivatives, "Unknown", {"index": positions[rate.name], **running(rate.name)})
     exchanged = {item.name for pair in interface.states for item in pair}
     initial = SubElement(parent, "InitialUnknowns")
     for item in interface.variables:
         listed = item.causality in {"output", "calculatedParameter"} or item.name in exchanged
         if item.initial in {"calculated", "approx"} and listed:
-            known = {}
-            if item.causality == "calculatedParameter":
-                known = _dependencies([positions[name] for name in interface.bound_on[item.name]])
-            SubElement(initial, "Unknown", {"index": positions[item.name], **known})
+            on = [positions[name] for name in interface.starting[item.name]]
+            SubElement(initial, "Unknown", {"index": positions[item.name], **_dependencies(on)})
 
 
 def _dependencies(on: list[str]) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """Interface -> modelDescription.xml and buildDescription.xml of FMI 3.0."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from xml.etree.ElementTree import Element, SubElement
 
+from mbfmu.fmu.annotations import add_derivatives
 from mbfmu.fmu.arrays import TYPES, Array, Clock, arrays, by_element, clocks, references_of
 from mbfmu.fmu.description import (
     Header,
@@ -12,7 +13,9 @@ from mbfmu.fmu.description import (
     document,
     log_categories,
     number,
+    stated,
     unit_definitions,
+    unstated,
     used_units,
 )
 from mbfmu.fmu.interface import Interface
@@ -72,10 +75,13 @@ def model_description3(interface: Interface, header: Header, token: str) -> byte
     owners = by_element(found)
     variables = SubElement(root, "ModelVariables")
     for item in found:
-        _variable(variables, item, owners)
+        _variable(variables, item, owners, stated(interface, header))
     for clock in clocks(interface):
         _clock(variables, clock)
     _structure(SubElement(root, "ModelStructure"), interface, found, owners)
+    if header.exchange:
+        pairs = dict.fromkeys((owners[name].name, owners[of].name) for name, of in unstated(interface))
+        add_derivatives(root, pairs, VERSION)
     return document(root)
 
 
@@ -119,7 +125,7 @@ def _enumeration(items: tuple[str, ...]) -> str:
     return " | ".join(items)
 
 
-def _variable(parent: Element, item: Array, owners: dict[str, Array]) -> None:
+def _variable(parent: Element, item: Array, owners: dict[str, Array], stated: Collection[str]) -> None:
     first, quantity = item.first, known_unit(item.first.unit).quantity
     facts = {
         "name": item.name,
@@ -142,7 +148,7 @@ def _variable(parent: Element, item: Array, owners: dict[str, Array]) -> None:
         facts["nominal"] = number(nominal)
     if first.start is not None:
         facts["start"] = " ".join(each.shown(each.start) for each in item.elements if each.start is not None)
-    if first.derivative_of:
+    if first.derivative_of and first.name in stated:
         facts["derivative"] = str(owners[first.derivative_of].reference)
     if first.variability == "continuous" and first.causality in {"input", "output", "local"}:
         facts["intermediateUpdate"] = "true"
@@ -166,9 +172,11 @@ def _clock(parent: Element, clock: Clock) -> None:
 
 
 def _structure(parent: Element, interface: Interface, found: Collection[Array], owners: dict[str, Array]) -> None:
-    """Add the model structure: dependencies of outputs and time derivatives, and simple ones of initial unknowns."""
+    """Add the model structure: what outputs, time derivatives and initial unknowns depend on."""
     rates = {rate.name for _, rate in interface.states}
     listed = rates | {state.name for state, _ in interface.states}
+    guessed = {item.name for item in interface.variables if item.initial == "approx"}
+    starting = {name: tuple(other for other in on if other not in guessed) for name, on in interface.starting.items()}
     for item in found:
         if item.first.causality == "output":
             on = _on(item, interface.feedthrough, owners)
@@ -187,9 +195,7 @@ def _structure(parent: Element, interface: Interface, found: Collection[Array], 
     for item in found:
         shown = item.first.causality in {"output", "calculatedParameter"} or item.first.name in listed
         if item.initial in {"calculated", "approx"} and shown:
-            bound = item.first.causality == "calculatedParameter"
-            on = _on(item, interface.bound_on, owners) if bound else {}
-            SubElement(parent, "InitialUnknown", {"valueReference": str(item.reference), **on})
+            SubElement(parent, "InitialUnknown", {"valueReference": str(item.reference), **_on(item, starting, owners)})
     for facts in triggered:
         SubElement(parent, "InitialUnknown", facts)
     for item in found:
@@ -197,7 +203,7 @@ def _structure(parent: Element, interface: Interface, found: Collection[Array], 
             SubElement(parent, "EventIndicator", {"valueReference": str(item.reference)})
 
 
-def _on(item: Array, dependencies: dict[str, tuple[str, ...]], owners: dict[str, Array]) -> dict[str, str]:
+def _on(item: Array, dependencies: Mapping[str, tuple[str, ...]], owners: dict[str, Array]) -> dict[str, str]:
     """Return the attributes that say what a variable depends on, by value references."""
     references = references_of((name for each in item.elements for name in dependencies[each.name]), owners)
     if not references:

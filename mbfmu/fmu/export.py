@@ -174,10 +174,12 @@ def export(
     parts: list[Native] = []
     if native:
         name, kinds = _identifier(prepared), KINDS[kind]
+        start = prepared.states_of(x) if exchanged else ()
         if "cs" in kinds:
-            parts.append(Native(prepared, name, real_time or 0, kinds, fmi=fmi))
+            parts.append(Native(prepared, name, real_time or 0, kinds, fmi=fmi, start=start))
         if exchanged:
-            parts.append(Native(exchanged, f"{name}_me" if parts else name, 0, kinds, exchange=True, fmi=fmi))
+            me = f"{name}_me" if parts else name
+            parts.append(Native(exchanged, me, 0, kinds, exchange=True, fmi=fmi, start=start))
     picture = None
     if prepared.dae.skeleton:
         p = prepared.dae.extended(prepared.dae.p_default())
@@ -297,7 +299,8 @@ def _native(
         terminals = terminals_and_icons(first.interface, ICON in members)
         members |= {f"{FOLDER}/terminalsAndIcons.xml": terminals} if terminals else {}
     tuples = VERSIONS[first.fmi].tuples
-    table = dataclasses.replace(first.interface, feedthrough=parts[-1].interface.feedthrough)
+    last = parts[-1].interface
+    table = dataclasses.replace(first.interface, feedthrough=last.feedthrough, starting=last.starting)
     guid = first.guid(code, _unique((described(table, header, ""),), members))
     for part, folder in zip(parts, folders, strict=True):
         sources = part.sources(code, guid)

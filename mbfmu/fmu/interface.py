@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from sys import float_info
 from typing import Any
 
-from mbfmu.dae import Dae, ParameterSignal, Signal
+from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.dae.states import indicator_signals, rate_signals, state_places, state_signals
+from mbfmu.fmu.dependencies import bound_on, initial_dependencies, running_dependencies
 from mbfmu.fmu.failures import remedies
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
@@ -142,8 +143,8 @@ class Interface:
 
     Args:
         variables: variables in the order of modelDescription.xml and of their value references.
-        feedthrough: names of the inputs that each output depends on directly, by the output's name; for model exchange
-            with the states, and of the states' time derivatives too.
+        feedthrough: names of the inputs, parameters and the time that each output depends on directly, by the output's
+            name; for model exchange with the states, and of the states' time derivatives too.
         bound_on: names of the parameters that each calculated parameter depends on, by its name.
         watched: outputs that the FMU itself watches.
         guards: what each guard of gaps and frictions belongs to, in words.
@@ -153,6 +154,8 @@ class Interface:
         exchange: whether the kernel behind it is that of model exchange.
         remedies: advice by what may go wrong, see `remedies`.
         gaps: names of the gaps.
+        starting: names of the start values, inputs, parameters and the time that each variable which the initialisation
+            computes depends on there, by its name.
     """
 
     variables: tuple[Variable, ...]
@@ -166,6 +169,7 @@ class Interface:
     exchange: bool = False
     remedies: Mapping[str, str] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
+    starting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def typed(self) -> bool:
@@ -188,6 +192,7 @@ def interface(
     kinds: Sequence[str] = ("cs",),
     exchange: Bundle | None = None,
     indicators: bool = False,
+    start: Sequence[float] = (),
 ) -> Interface:
     """Return the interface of a model with a stepper.
 
@@ -198,6 +203,8 @@ def interface(
         kinds: what the FMU is for, of ``cs`` and ``me``; all its kernels have the same variables.
         exchange: functions of the kernel, if it is that of model exchange.
         indicators: whether event indicators are variables, for co-simulation among the outputs of the model.
+        start: the continuous states at the model's own start, in the order of `state_signals`; empty: they are no
+            variables.
     """
     dae = prepared.dae
     settings = _settings(prepared, corrections, kinds)
@@ -207,6 +214,7 @@ def interface(
         item.name: (offset, item.value, "approx" if item.guess or _is_chosen(item.name, names) else "exact")
         for offset, item in enumerate(dae.starts)
     }
+    followed = dict(zip((item.name for item in state_signals(dae)), start, strict=True)) if len(start) else {}
     found: list[Variable] = []
 
     def add(
@@ -234,7 +242,7 @@ def interface(
                 start=item.value, min=item.min, max=item.max, nominal=size, fixed=why,
             )  # fmt: skip
     for offset, signal in enumerate(dae.outputs):
-        place, value, initial = starts.get(signal.name, (None, None, "calculated"))
+        place, value, initial = starts.get(signal.name) or _followed(followed, signal.name)
         add(
             OUTPUT, offset, signal, signal.kind, _variability(signal, offset in dae.sampled_outputs), initial,
             start=value, nominal=usual(signal), derivative_of=signal.derivative_of, start_offset=place,
@@ -242,17 +250,18 @@ def interface(
     if exchange:
         for kind, signals in ((STATE, state_signals(dae)), (RATE, rate_signals(dae))):
             for offset, signal in zip(state_places(dae), signals, strict=True):
+                _, value, initial = _followed(followed, signal.name)
                 add(
-                    kind, offset, signal, "local", "continuous", "calculated",
-                    nominal=usual(signal), derivative_of=signal.derivative_of,
+                    kind, offset, signal, "local", "continuous", initial,
+                    start=value, nominal=usual(signal), derivative_of=signal.derivative_of,
                 )  # fmt: skip
     shown = indicator_signals(prepared.outline.guards if indicators else ())
     if exchange:
         for offset, signal in enumerate(shown):
             add(INDICATOR, offset, signal, "local", "continuous", "calculated")
-    bound_on, tunable = _bound_on(dae), {item.name for item in found if item.variability == "tunable"}
+    bound, tunable = bound_on(dae), {item.name for item in found if item.variability == "tunable"}
     for offset, signal in enumerate(dae.bound, len(dae.outputs)):
-        variability = "tunable" if tunable & set(bound_on[signal.name]) else "fixed"
+        variability = "tunable" if tunable & set(bound[signal.name]) else "fixed"
         add(
             OUTPUT, offset, signal, "calculatedParameter", variability, "calculated",
             min=signal.min, max=signal.max, nominal=usual(signal),
@@ -264,10 +273,13 @@ def interface(
     states = (
         [(by_name[item.derivative_of or ""], by_name[item.name]) for item in rate_signals(dae)] if "me" in kinds else []
     )
+    functions = exchange or prepared.bundle
+    starting = initial_dependencies(dae, functions, found[0].name, STABILIZATION)
+    known = {item.name for item in found if item.initial != "approx"}  # a start value that is a guess is none, by FMI
     return Interface(
         tuple(found),
-        _dependencies(dae, exchange) if exchange else _feedthrough(dae, prepared.bundle),
-        bound_on,
+        running_dependencies(dae, functions, found[0].name, STABILIZATION),
+        bound,
         _watched(prepared, corrections),
         prepared.outline.guards,
         tuple(clock.name for clock in dae.sampling.clocks) if dae.sampling else (),
@@ -276,7 +288,13 @@ def interface(
         exchange is not None,
         remedies(prepared, corrections),
         tuple(gap.name for gap in dae.switches.gaps) if dae.switches else (),
+        {name: tuple(item for item in on if item in known) for name, on in starting.items()} | bound,
     )
+
+
+def _followed(starts: Mapping[str, float], name: str) -> tuple[None, float | None, str]:
+    """Return place, start value and `initial` of a variable whose start follows from those of others."""
+    return None, starts.get(name), "approx" if name in starts else "calculated"
 
 
 def _variability(signal: Signal, sampled: bool = False) -> str:
@@ -335,41 +353,3 @@ def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tup
         ),
     }
     return tuple(item for kind in kinds for item in found[kind])
-
-
-def _feedthrough(dae: Dae, bundle: Bundle) -> dict[str, tuple[str, ...]]:
-    on = _by_row(bundle.outputs, 1, dict(enumerate(item.name for item in dae.inputs)))
-    return {signal.name: on.get(row, ()) for row, signal in enumerate(dae.outputs)}
-
-
-def _dependencies(dae: Dae, exchange: Bundle) -> dict[str, tuple[str, ...]]:
-    """Return the names of the states and inputs that outputs and the states' time derivatives depend on."""
-    places = dict(zip(state_places(dae), (item.name for item in state_signals(dae)), strict=True))
-    inputs = dict(enumerate(item.name for item in dae.inputs))
-    rates = zip(state_places(dae), (item.name for item in rate_signals(dae)), strict=True)
-    rows = ((exchange.outputs, enumerate(item.name for item in dae.outputs)), (exchange.rates, rates))
-    found: dict[str, tuple[str, ...]] = {}
-    for function, named in rows:
-        on_states, on_inputs = _by_row(function, 0, places), _by_row(function, 1, inputs)
-        found.update((name, (*on_states.get(row, ()), *on_inputs.get(row, ()))) for row, name in named)
-    return found
-
-
-def _bound_on(dae: Dae) -> dict[str, tuple[str, ...]]:
-    on = _by_row(dae.bound_values, 0, dict(enumerate(item.name for item in dae.parameters)))
-    return {signal.name: on.get(row, ()) for row, signal in enumerate(dae.bound)}
-
-
-def _by_row(function: Any, argument: int, names: Mapping[int, str]) -> dict[int, tuple[str, ...]]:
-    """Return the names of those entries of an argument that each row of a function's result depends on, by row.
-
-    Args:
-        function: CasADi Function.
-        argument: number of the argument.
-        names: of the entries that count, by their places.
-    """
-    found: dict[int, tuple[str, ...]] = {}
-    for row, column in zip(*function.jac_sparsity(0, argument).get_triplet(), strict=True):
-        if column in names:
-            found[row] = (*found.get(row, ()), names[column])
-    return found

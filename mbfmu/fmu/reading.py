@@ -13,6 +13,7 @@ from mbfmu.checker.archive import DESCRIPTION, read_archive
 from mbfmu.checker.fmu import TYPES
 from mbfmu.checker.static import parse_description, parse_xml
 from mbfmu.errors import FmuError
+from mbfmu.fmu.annotations import derivatives_of
 
 BASE = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 """The base units of FMI and SSP."""
@@ -245,6 +246,7 @@ def _ports(root: Any) -> Iterator[Port]:
             inputs[_at(names, int(unknown.attrib["index"]) - 1)] = frozenset(
                 _at(names, place) for place in on if causalities[place] == "input"
             )
+    annotated = derivatives_of(root)
     for scalar, name, causality in zip(scalars, names, causalities, strict=True):
         typed = next((child for child in scalar if child.tag in TYPES), None)
         if typed is None:
@@ -257,7 +259,7 @@ def _ports(root: Any) -> Iterator[Port]:
             causality=causality,
             unit=typed.get("unit", "" if shared is None else shared.get("unit", "")),
             description=scalar.get("description", ""),
-            derivative_of=None if of is None else _at(names, int(of) - 1),
+            derivative_of=annotated.get(name) if of is None else _at(names, int(of) - 1),
             reference=int(scalar.attrib["valueReference"]),
             start=typed.get("start"),
             own=typed.tag,
@@ -282,6 +284,7 @@ def _ports3(root: Any) -> Iterator[Port]:
     for output in root.iterfind("ModelStructure/Output"):
         if "dependencies" in output.attrib:
             on[int(output.attrib["valueReference"])] = [int(text) for text in output.attrib["dependencies"].split()]
+    annotated = derivatives_of(root)
     for reference, node in nodes.items():
         shared = declared.get(node.get("declaredType"))
         of = node.get("derivative")
@@ -292,7 +295,7 @@ def _ports3(root: Any) -> Iterator[Port]:
             causality=node.get("causality", "local"),
             unit=node.get("unit", "" if shared is None else shared.get("unit", "")),
             description=node.get("description", ""),
-            derivative_of=None if of is None else nodes[int(of)].attrib["name"],
+            derivative_of=annotated.get(node.attrib["name"]) if of is None else nodes[int(of)].attrib["name"],
             reference=reference,
             start=node.get("start", None if (text := node.find("Start")) is None else text.get("value", "")),
             own=node.tag,

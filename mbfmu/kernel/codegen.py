@@ -64,7 +64,7 @@ EXCHANGING = (
     "int mbfmu_update(const double *x, const double *u, const double *p, double t, double *shift, double *x1, "
     "double *next, double *status, double *work);",
     "void mbfmu_rates_tangent(const double *x, const double *u, const double *p, double t, double stabilised, "
-    "const double *sx, const double *su, const double *sp, double *dx, double *work);",
+    "const double *sx, const double *su, const double *sp, double st, double faster, double *dx, double *work);",
 )
 """Declarations of the functions of a kernel for a solver of its own."""
 EVENT_ENTRIES = (
@@ -74,6 +74,11 @@ EVENT_ENTRIES = (
     "double mbfmu_until(const double *x, const double *p, double t, double *work);",
 )
 """The same of those functions that only kernels with samplings or events have."""
+TIMED_ENTRY = (
+    "void mbfmu_outputs_by_time(const double *x, const double *u, const double *p, double t, double st, double *sy, "
+    "double *work);"
+)
+"""Declaration of the function that only kernels have whose outputs depend on the time explicitly."""
 LIMITS: dict[str, float] = {
     **{name: number for number, name in enumerate(runtime.CODES)},
     **{f"S_{name.upper()}": number for number, name in enumerate(runtime.Status._fields)},
@@ -210,12 +215,14 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     derived = tangents.functions()
     common = shared(derived, hot)
     stopping = EVENT_ENTRIES if bundle.until_sampling or bundle.guards else ()
-    entries = (*ENTRIES, *(EXCHANGING if bundle.rates else (*STEPPING, *stopping)))
+    timed = {item.name().upper(): 1 for item in tangents.by_time}
+    by_time = (TIMED_ENTRY,) if "BY_TIME_OUTPUTS" in timed else ()
+    entries = (*ENTRIES, *(EXCHANGING if bundle.rates else (*STEPPING, *stopping)), *by_time)
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
     other, tangent = generated(rest, external=True), generated(derived, external=True, known=step.open)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
     room = 4 * (sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + working["SZ_W"]  # for tangents too
-    numbers = {**LIMITS, **sizes, "WORK_SIZE": room}
+    numbers = {**LIMITS, **sizes, "WORK_SIZE": room, **timed}
     external = [*(item.name() for item in (*rest, *derived)), *common.values(), *map(_named, entries)]
     header = "\n".join(
         [

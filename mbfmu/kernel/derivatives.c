@@ -26,21 +26,34 @@ static struct tangent carve_tangent(const double *su, const double *sp, double *
 }
 
 #ifdef EXCHANGE
-/* The change dx of the rates of mbfmu_rates, from changes of state, inputs and parameters. */
+/* The change dx of the rates of mbfmu_rates, from changes of state, inputs, parameters and time, and `faster` of the rate
+ * at which a state tends to the constraints. */
 void mbfmu_rates_tangent(const double *x, const double *u, const double *p, double t, double stabilised,
-                         const double *sx, const double *su, const double *sp, double *dx, double *work) {
+                         const double *sx, const double *su, const double *sp, double st, double faster, double *dx,
+                         double *work) {
     struct memory m = carve(work);
     const double *const in[] = {x, u, p, &t, sx, su, sp};
+    double change[N_SCHEME];
     t_rates(in, &dx, m.w);
-#ifdef CONSTRAINED
-    double back[N_SCHEME];
-    if (stabilised > 0) {
-        t_drift(in, (double *const[]){back}, m.w);
-        for (int i = 0; i < N_SCHEME; ++i) dx[i] += stabilised * back[i];
-    }
-#else
-    (void)stabilised;
+#ifdef BY_TIME_RATES
+    by_time_rates((const double *const[]){x, u, p, &t, &st}, (double *const[]){change}, m.w);
+    for (int i = 0; i < N_SCHEME; ++i) dx[i] += change[i];
 #endif
+#ifdef CONSTRAINED
+    if (stabilised > 0) {
+        t_drift(in, (double *const[]){change}, m.w);
+        for (int i = 0; i < N_SCHEME; ++i) dx[i] += stabilised * change[i];
+#ifdef BY_TIME_DRIFT
+        by_time_drift((const double *const[]){x, u, p, &t, &st}, (double *const[]){change}, m.w);
+        for (int i = 0; i < N_SCHEME; ++i) dx[i] += stabilised * change[i];
+#endif
+    }
+    if (faster != 0) {
+        look_back(x, u, p, t, change, &m);
+        for (int i = 0; i < N_SCHEME; ++i) dx[i] += faster * change[i];
+    }
+#endif
+    (void)stabilised, (void)st, (void)faster, (void)change;
 }
 #else
 /* The change sx of the state over the span H, from changes of state, inputs and parameters; 0 if it is unknown. */
@@ -84,3 +97,14 @@ void mbfmu_outputs_tangent(const double *x, const double *u, const double *p, do
     struct memory m = carve(work);
     t_outputs((const double *const[]){x, u, p, &t, sx, su, sp}, &sy, m.w);
 }
+
+#ifdef BY_TIME_OUTPUTS
+/* Add to the change sy of the outputs that with a change st of the time. */
+void mbfmu_outputs_by_time(const double *x, const double *u, const double *p, double t, double st, double *sy,
+                           double *work) {
+    struct memory m = carve(work);
+    double change[NY];
+    by_time_outputs((const double *const[]){x, u, p, &t, &st}, (double *const[]){change}, m.w);
+    for (int i = 0; i < NY; ++i) sy[i] += change[i];
+}
+#endif

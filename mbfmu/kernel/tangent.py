@@ -73,6 +73,8 @@ class Tangents:
         drift: that of the way back onto the constraints, in the same way; None without constraints, and for a stepper.
         guards: Function (x, u, p, t, sx, su, sp, st) -> change of the guards, if the time changes too; else None.
         until_sampling: Function (x, p, t, sx, sp, st) -> change of the time until the next sampling, in the same way.
+        by_time: of outputs, rates and drift those that depend on the time explicitly, for a change of the time alone:
+            Functions (x, u, p, t, st), named ``by_time_`` and the function's name.
     """
 
     formulas: Mapping[str, FormulaDerivatives]
@@ -81,6 +83,7 @@ class Tangents:
     drift: Any = None
     guards: Any = None
     until_sampling: Any = None
+    by_time: tuple[Any, ...] = ()
 
     @property
     def timed(self) -> bool:
@@ -89,7 +92,7 @@ class Tangents:
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs, self.rates, *filter(None, [self.drift, self.guards, self.until_sampling])]
+        found = [self.outputs, self.rates, *filter(None, [self.drift, self.guards, self.until_sampling]), *self.by_time]
         return [*found, *(function for item in self.formulas.values() for function in item.functions())]
 
 
@@ -106,6 +109,7 @@ def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> T
         formulas={name: _formula(item, solved or name != "step") for name, item in bundle.formulas.items()},
         outputs=_tangent(bundle.outputs, (0, 1, 2)),
         rates=_rates(dae, scheme),
+        by_time=_by_time(bundle.outputs),
     )
 
 
@@ -128,7 +132,14 @@ def exchange_tangents(bundle: Bundle) -> Tangents:
         outputs=_tangent(bundle.outputs, (0, 1, 2)),
         rates=_tangent(bundle.rates, (0, 1, 2)),
         drift=bundle.drift and _tangent(bundle.drift, (0, 1, 2)),
+        by_time=_by_time(bundle.outputs, bundle.rates, bundle.drift),
     )
+
+
+def _by_time(*functions: Any) -> tuple[Any, ...]:
+    """Return the tangents, for a change of the time alone, of those functions (x, u, p, t) that depend on it."""
+    found = (item for item in functions if item and item.jac_sparsity(0, 3).nnz())
+    return tuple(_tangent(item, (3,), prefix="by_time") for item in found)
 
 
 def _formula(item: FormulaFunctions, solved: bool, changing: tuple[int, ...] = CHANGING) -> FormulaDerivatives:
@@ -148,7 +159,7 @@ def _formula(item: FormulaFunctions, solved: bool, changing: tuple[int, ...] = C
     )
 
 
-def _tangent(function: Any, changing: tuple[int, ...], results: int = 1) -> Any:
+def _tangent(function: Any, changing: tuple[int, ...], results: int = 1, prefix: str = "t") -> Any:
     """Return the tangent of a function's first results for changes of some of its arguments."""
     names = function.name_in()
     asked = [f"fwd:{name}" for name in function.name_out()[:results]]
@@ -159,7 +170,7 @@ def _tangent(function: Any, changing: tuple[int, ...], results: int = 1) -> Any:
     seeds = [changes.get(k, kind(*function.size_in(k))) for k in range(len(names))]
     first, *others = forward.call([*given, *seeds])
     return (merged if kind is ca.SX else ca.Function)(
-        f"t_{function.name()}", [*given, *changes.values()], [ca.densify(first), *others]
+        f"{prefix}_{function.name()}", [*given, *changes.values()], [ca.densify(first), *others]
     )
 
 

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from mbfmu.base.arguments import number
@@ -21,7 +22,7 @@ from mbfmu.dae.choice import chosen
 from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.start import DIGITS, TOLERANCE, are_dependent, gap_error, missed, singularity, start_error
-from mbfmu.dae.states import with_states
+from mbfmu.dae.states import state_places, with_states
 from mbfmu.errors import StartError, StepperError, UsageError, ValueRangeError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
 from mbfmu.kernel.early import Early, early
@@ -287,6 +288,13 @@ class Prepared:
         p = dae.extended(dae.p_default() if p is None else p)
         q, _, _ = self.scheme.read(list(x)[: self.scheme.step.x.numel()], p, t)
         return np.array(q).ravel()
+
+    def states_of(self, x: Any) -> tuple[float, ...]:
+        """Return the continuous states [q; v; z] of the state x at t = 0, with the model's parameters; see `states`."""
+        dae = self.dae
+        p = dae.extended(dae.p_default())
+        entries = ca.vertcat(*self.scheme.read(list(x)[: self.scheme.step.x.numel()], p, 0.0))
+        return tuple(float(entries[place]) for place in state_places(dae))
 
 
 def prepare(

@@ -7,6 +7,7 @@ from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -47,13 +48,33 @@ def read_fmu(path: Path, content: bytes | None = None) -> Any:
         source = str(path) if content is None else BytesIO(content)
         version = fmpy.read_model_description(source, validate=False).fmiVersion
         three = version.startswith("3.")
-        description = scalars(fmpy.read_model_description(source)) if three or version == "2.0" else None
+        description = scalars(_read(source)) if three or version == "2.0" else None
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{path}' is not an FMU that FMPy can read: {' '.join(str(error).split())}") from None
     if description is None:
         raise FmuError(f"'{path}' is of FMI {version}: have its tool export it as FMI 2.0 or 3.0")
     if description.coSimulation is None and description.modelExchange is None:
         raise FmuError(f"'{path}' is for scheduled execution alone: have its tool export it for co-simulation")
+    return description
+
+
+def _read(source: str | BytesIO) -> Any:
+    """Return FMPy's model description of a file, with the derivatives that stand in an annotation of mbfmu."""
+    import fmpy
+
+    from mbfmu.checker.archive import DESCRIPTION
+    from mbfmu.checker.static import parse_xml
+    from mbfmu.fmu.annotations import derivatives_of
+
+    description = fmpy.read_model_description(source)
+    if description.modelExchange is None:
+        return description
+    with ZipFile(source) as archive:
+        root = parse_xml(archive.read(DESCRIPTION))
+    variables = {item.name: item for item in description.modelVariables}
+    for name, of in derivatives_of(root).items() if root is not None else ():
+        if name in variables and of in variables:
+            variables[name].derivative = variables[of]
     return description
 
 

@@ -12,7 +12,8 @@ from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import FMU2Model, fmi2Discard
 from fmpy.fmi3 import FMU3Model
 
-from .instance import NUDGE, PRACTICE, SAME, DynamicRule, Instance, NotApplicable, Probe
+from .instance import NUDGE, PRACTICE, SAME, DynamicRule, Instance, NotApplicable, Probe, nudged
+from .scalars import Place
 
 EVALUATIONS = 4000
 """Evaluations of the derivatives an integration may take; a stiff model is not integrated to its stop time."""
@@ -32,6 +33,12 @@ CLOSE = 1e-3
 """Relative error differences may have."""
 NOISE = 1e-9
 """Relative error derivatives may have, which a difference magnifies."""
+LEAST = 1e-12
+"""Derivative below which an undeclared dependency is round-off."""
+POINTS = 3
+"""Points at which dependencies are looked for: the start and two beside it."""
+MOST_KNOWNS = 200
+"""Largest number of states and inputs by which dependencies are looked for; of more, some are taken evenly."""
 
 Vector = npt.NDArray[np.float64]
 
@@ -291,6 +298,66 @@ def state_derivative(probe: Probe) -> Iterator[str]:
                 return
 
 
+def undeclared_dependency(probe: Probe) -> Iterator[str]:
+    """Directional derivatives find no state or input that the listed dependencies of a derivative or an output lack."""
+    probe.needs("providesDirectionalDerivative")
+    declared = {reference: on for reference, on in probe.job["dependencies"] if on is not None}
+    inputs = probe.variables(causality="input", variability="continuous", type="Real")
+    knowns = [*(state for state, _ in probe.job["states"]), *(v["reference"] for v in inputs)]
+    shown = probe.variables(causality="output", variability="continuous", type="Real")
+    listed = [*(rate for _, rate in probe.job["states"]), *(v["reference"] for v in shown)]
+    unknowns = [one for one in listed if _variable(one) in declared]
+    if not knowns or not unknowns:
+        raise NotApplicable("no derivative or output lists dependencies, or there are neither states nor inputs")
+    knowns = knowns[:: -(-len(knowns) // MOST_KNOWNS)]
+    allowed = np.array([[_variable(k) in {*declared[_variable(u)], _variable(u)} for k in knowns] for u in unknowns])
+    name = {v["reference"]: f"'{v['name']}'" for v in probe.variables(base="Real")}
+    with _running(probe) as model:
+        x = model.states
+        for point in range(POINTS):
+            slopes = _slopes(model, x, inputs, unknowns, knowns, point)
+            size = np.max(np.abs(slopes) * allowed, axis=1, initial=0.0, keepdims=True)
+            wrong = ~allowed & (np.abs(slopes) > np.maximum(NOISE * size, LEAST))
+            if wrong.any():
+                row, column = np.argwhere(wrong)[0]
+                of, by = name.get(unknowns[row], f"unknown {row + 1}"), name.get(knowns[column], f"known {column + 1}")
+                count = np.count_nonzero(wrong)
+                yield (
+                    f"{of} depends on {by}, which its dependencies in ModelStructure leave out, so that importers take "
+                    f"its derivative of {slopes[row, column]:.6g} for zero; such pairs: {count}"
+                )
+                return
+
+
+def _variable(reference: Any) -> int:
+    """Return the value reference of a variable, for that of one of its elements too."""
+    return reference.reference if isinstance(reference, Place) else int(reference)
+
+
+def _slopes(
+    model: Model, x: Vector, inputs: list[dict[str, Any]], unknowns: list[Any], knowns: list[Any], point: int
+) -> Vector:
+    """Return the derivatives of unknowns by knowns, shape (unknowns, knowns), at the start or at a point beside it.
+
+    A point that the FMU discards says nothing: zeros.
+    """
+    if point:  # directions without a symmetry, so that what vanishes by chance at the start does not vanish there too
+        away = NUDGE * np.maximum(1.0, np.abs(x)) * np.sin(1.0 + (point + np.sqrt(2.0)) * np.arange(len(x)))
+        x = x + away
+        for v in inputs:
+            if (value := nudged(v)) is not None:
+                model.set(v, value)
+    try:
+        model.at(model.job["start"], x)
+        columns = [model.slave.getDirectionalDerivative(unknowns, [known], [1.0]) for known in knowns]
+    except FMICallException as error:
+        if error.status != fmi2Discard or not point:
+            raise
+        return np.zeros((len(unknowns), len(knowns)))
+    found: Vector = np.nan_to_num(np.array(columns, dtype=np.float64).T)
+    return found
+
+
 def exchange_state(probe: Probe) -> Iterator[str]:
     """A state set back brings back continuous states, derivatives and outputs to the last bit."""
     probe.needs("canGetAndSetFMUstate")
@@ -403,6 +470,7 @@ RULES: tuple[tuple[DynamicRule, str], ...] = (
     (nominal_values, "3.2.2"),
     (exchange_time, "3.2.1"),
     (state_derivative, "2.1.9"),
+    (undeclared_dependency, "2.2.8"),
     (exchange_state, "2.1.8"),
     (exchange_reset, "2.1.6"),
     (exchange_instances, "2.1.5"),

@@ -52,8 +52,8 @@ SECTIONS3 = {
     exchange.exchange_load: "2.5.1", exchange.exchange_instantiate: "2.3.1", exchange.exchange_initialise: "2.3.3",
     exchange.integration: "3.2", exchange.state_values: "3.2.1", exchange.set_states: "3.2.1",
     exchange.nominal_values: "2.3.3", exchange.exchange_time: "3.2.1", exchange.state_derivative: "2.2.12",
-    exchange.exchange_state: "2.2.7", exchange.exchange_reset: "2.3.1", exchange.exchange_instances: "2.3.1",
-    exchange.exchange_terminate: "2.3.8", exchange.exchange_exit: PRACTICE,
+    exchange.undeclared_dependency: "2.4.8", exchange.exchange_state: "2.2.7", exchange.exchange_reset: "2.3.1",
+    exchange.exchange_instances: "2.3.1", exchange.exchange_terminate: "2.3.8", exchange.exchange_exit: PRACTICE,
 }  # fmt: skip
 """Sections in FMI 3.0.2 of the rules that both versions have."""
 

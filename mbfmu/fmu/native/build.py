@@ -72,6 +72,7 @@ class Native:
         kinds: what the FMU is for, of ``cs`` and ``me``.
         exchange: whether these sources are those for model exchange.
         fmi: version of FMI, of `VERSIONS`.
+        start: the continuous states at the model's own start, for a kind with model exchange.
     """
 
     prepared: Prepared
@@ -80,6 +81,7 @@ class Native:
     kinds: tuple[str, ...] = ("cs",)
     exchange: bool = False
     fmi: str = "2.0"
+    start: tuple[float, ...] = ()
 
     @cached_property
     def bundle(self) -> Bundle:
@@ -91,7 +93,7 @@ class Native:
         """The variables."""
         indicators = "me" in self.kinds and self.fmi != "2.0"
         bundle = self.bundle if self.exchange else None
-        return interface(self.prepared, self.corrections, self.kinds, bundle, indicators)
+        return interface(self.prepared, self.corrections, self.kinds, bundle, indicators, self.start)
 
     @cached_property
     def _texts(self) -> dict[str, str]:

@@ -70,6 +70,8 @@ static void add_refusal(struct text *t, const struct refusal *r) {
         add(t, "a start value cannot be set after initialisation; use reset");
     } else if (r->why == IS_FIXED) {
         add(t, "a fixed parameter cannot be set after initialisation, as %s", VARIABLES[r->where].fixed);
+    } else if (r->why == FOLLOWS_OTHERS) {
+        add(t, "the start of a state follows from the start values of the model's own variables: set those");
     } else if (r->why == NO_TRUTH_VALUE) {
         add(t, "neither true (1) nor false (0)");
     } else {
@@ -182,6 +184,9 @@ static double *place_of(struct state *now, const struct variable *v) {
     case PARAMETER: return &now->p[v->offset];
     case SETTING: return &now->settings[v->offset];
     case OUTPUT: return v->start < 0 ? 0 : &now->s[v->start];
+#ifdef EXCHANGE
+    case STATE: return now->phase == RUNNING ? &now->x[v->offset] : 0;
+#endif
     default: return 0;
     }
 }
@@ -190,7 +195,7 @@ static enum why why_not(const struct state *now, const struct variable *v, const
     const int started = now->phase >= RUNNING;
     if (!isfinite(value)) return IS_NOT_FINITE;
     if (fabs(value) > LARGEST) return TOO_LARGE;
-    if (!place) return IS_COMPUTED;
+    if (!place) return v->start == FOLLOWING && !started ? FOLLOWS_OTHERS : IS_COMPUTED;
     if (TYPE(v) == BOOLEAN && value != 0 && value != 1) return NO_TRUTH_VALUE;
     if (v->kind == INPUT) return v->min <= value && value <= v->max ? FINE : OUT_OF_BOUNDS;
     if (v->kind == OUTPUT) {
@@ -299,8 +304,7 @@ enum outcome core_prepare(struct core *m) {
 
 struct about core_variable(unsigned int vr) {
     const struct variable *v = &VARIABLES[vr];
-    const int known = v->kind == INPUT || v->kind == PARAMETER || (v->kind == OUTPUT && v->start >= 0);
-    return (struct about){v->name, TYPE(v), v->kind == INPUT, v->kind == OUTPUT, known};
+    return (struct about){v->name, TYPE(v), v->kind == INPUT};
 }
 
 /* Get the value of a variable, if it exists and is Real. */
@@ -383,6 +387,29 @@ static enum outcome refuse_value(struct core *m, const struct refusal *r) {
     return tell(&m->host, NOTED, &t);
 }
 
+/* Leave the start of a state as it is, which stops no start; tells if a value is not that of the description. */
+static enum outcome leave_state(struct core *m, const struct refusal *r) {
+    struct text t = {"", 0};
+    if (r->value == VARIABLES[r->where].value) return DONE;
+    add_refusal(&t, r);
+    return tell(&m->host, NOTED, &t);
+}
+
+#ifdef EXCHANGE
+/* Whether the states among some variables may be set, one by one as in core_set_states; logs why not. */
+static enum outcome states_possible(struct core *m, const unsigned int vr[], size_t n, const double value[]) {
+    for (size_t i = 0; i < n; ++i) {
+        const struct variable *v = &VARIABLES[vr[i]];
+        if (v->kind != STATE || m->now.phase < RUNNING) continue;
+        if (m->now.phase != RUNNING)
+            return refuse(m, "%s is a state, which is set in the continuous-time mode alone", v->name);
+        if (!(fabs(value[i]) <= LARGEST))
+            return discard(m, "%s = %.6g is not finite, or larger than %g", v->name, value[i], LARGEST);
+    }
+    return DONE;
+}
+#endif
+
 /* Set the value of a variable, if it may be set. */
 static inline enum outcome take(struct core *m, unsigned int vr, double value) {
     struct state *now = &m->now;
@@ -390,7 +417,7 @@ static inline enum outcome take(struct core *m, unsigned int vr, double value) {
     const enum why why = why_not(now, &VARIABLES[vr], place, value);
     if (why != FINE) {
         const struct refusal r = {value, vr, why};
-        return refuse_value(m, &r);
+        return why == FOLLOWS_OTHERS ? leave_state(m, &r) : refuse_value(m, &r);
     }
     if (now->refused) forgive(now, vr);
     if (VARIABLES[vr].kind == PARAMETER) {
@@ -404,6 +431,9 @@ static inline enum outcome take(struct core *m, unsigned int vr, double value) {
 enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]) {
     enum outcome outcome = DONE;
     if (!all_of(m, REAL, vr, n)) return REFUSED;
+#ifdef EXCHANGE
+    if ((outcome = states_possible(m, vr, n, value)) != DONE) return outcome;
+#endif
     for (size_t i = 0; i < n; ++i)
         if (take(m, vr[i], value[i]) != DONE) outcome = NOTED;
     note_change(m);
@@ -563,6 +593,9 @@ enum outcome core_enter(struct core *m, enum phase phase) {
         if (WATCHES_ENERGY) judge_from_here(m);
 #endif
     }
+#ifdef EXCHANGE
+    if (phase == AT_EVENT) core_note_inputs(m);
+#endif
     m->now.phase = phase;
     return DONE;
 }
@@ -765,8 +798,10 @@ double core_next_event(struct core *m) {
 
 #ifdef EXCHANGE
 #define DIFFERENTIATED(kind) ((kind) == OUTPUT || (kind) == RATE || (kind) == STATE)
+#define LATER_KNOWNS "tunable parameters, states and the time"
 #else
 #define DIFFERENTIATED(kind) ((kind) == OUTPUT)
+#define LATER_KNOWNS "tunable parameters, those of the solver apart, and the time"
 #endif
 
 static int all_outputs(struct core *m, const unsigned int vr[], size_t n) {
@@ -824,8 +859,10 @@ static double *direction_of(struct core *m, const struct variable *v) {
     if (v->kind == INPUT) return &m->su[v->offset];
     if (v->kind == PARAMETER && (starting || !v->fixed)) return &m->sp[v->offset];
     if (v->kind == OUTPUT && starting && v->start >= 0) return &m->ss[v->start];
+    if (v->kind == TIME && !starting) return &m->st;
 #ifdef EXCHANGE
     if (v->kind == STATE && !starting) return &m->sx[v->offset];
+    if (v->kind == SETTING && !starting) return &m->ssettings[v->offset];
 #endif
     return 0;
 }
@@ -837,6 +874,8 @@ static int take_direction(struct core *m, const unsigned int vr[], size_t n, con
     memset(m->sp, 0, sizeof m->sp);
     memset(m->ss, 0, sizeof m->ss);
     memset(m->sx, 0, sizeof m->sx);
+    memset(m->ssettings, 0, sizeof m->ssettings);
+    m->st = 0;
     if (!all_known(m, vr, n)) return 0;
     for (size_t i = 0; i < n; ++i) {
         double *direction = direction_of(m, &VARIABLES[vr[i]]);
@@ -848,7 +887,7 @@ static int take_direction(struct core *m, const unsigned int vr[], size_t n, con
         if (!direction) {
             refuse(m, "nothing can be differentiated by %s %s; inputs and %s can be known", VARIABLES[vr[i]].name,
                    starting ? "in the initialisation mode" : "after the initialisation",
-                   starting ? "all parameters but those of the solver, and start values" : "tunable parameters");
+                   starting ? "all parameters but those of the solver, and start values" : LATER_KNOWNS);
             return 0;
         }
         *direction += change[i];
@@ -863,8 +902,8 @@ static int derive_state(struct core *m) {
     const int found = now->phase != INITIALISING ||
                       mbfmu_initialize_tangent(now->s, now->from_u, now->from_du, now->from_p, now->from_time, 1, m->ss,
                                                m->su, m->sp, m->sx, m->work);
-    mbfmu_rates_tangent(now->x, now->u, now->p, now->time, now->settings[STABILIZATION], m->sx, m->su, m->sp, m->rates1,
-                        m->work);
+    mbfmu_rates_tangent(now->x, now->u, now->p, now->time, now->settings[STABILIZATION], m->sx, m->su, m->sp, m->st,
+                        m->ssettings[STABILIZATION], m->rates1, m->work);
     return found;
 #else
     const double h = now->from_settings[STEP], tolerance = now->from_settings[TOLERANCE];
@@ -890,6 +929,9 @@ enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_
     }
     const int found = derive_state(m);
     mbfmu_outputs_tangent(now->x, now->u, now->p, now->time, m->sx, m->su, m->sp, m->y1, m->work);
+#ifdef BY_TIME_OUTPUTS
+    if (m->st != 0) mbfmu_outputs_by_time(now->x, now->u, now->p, now->time, m->st, m->y1, m->work);
+#endif
     for (size_t i = 0; i < n_unknown; ++i) {
         const struct variable *v = &VARIABLES[unknown[i]];
         effect[i] = m->y1[v->offset];

@@ -60,6 +60,7 @@
 #define core_get_indicators CORE_NAME(core_get_indicators)
 #define core_get_nominals CORE_NAME(core_get_nominals)
 #define core_update CORE_NAME(core_update)
+#define core_note_inputs CORE_NAME(core_note_inputs)
 #define core_accept CORE_NAME(core_accept)
 
 /* Outcome of a call. DONE: complete. NOTED: some values were refused. DISCARDED: it was not possible, and other
@@ -84,7 +85,7 @@ enum phase { INSTANTIATED = 1, INITIALISING = 2, RUNNING = 4, TERMINATED = 8, AT
  * enumeration in FMI 3.0, and those of a Boolean 0 and 1. */
 enum type { REAL, INTEGER, BOOLEAN, ENUMERATION };
 
-enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED, OUT_OF_BOUNDS, NO_TRUTH_VALUE };
+enum why { FINE, IS_NOT_FINITE, TOO_LARGE, IS_COMPUTED, START_IS_OVER, IS_FIXED, OUT_OF_BOUNDS, NO_TRUTH_VALUE, FOLLOWS_OTHERS };
 
 enum { START_TIME = N_VARIABLES }; /* stands for the start time where a value reference is expected */
 
@@ -139,7 +140,7 @@ struct core {
     double defaults[N_SETTINGS];
     double x1[NX + 1];
     double none[NU + 1];
-    double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX + 1];
+    double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX + 1], st, ssettings[N_SETTINGS];
 #ifdef EXCHANGE
     double rates[NX + 1], rates1[NX + 1]; /* of the state, and their change */
     double indicators[N_INDICATORS + 1];
@@ -152,7 +153,7 @@ struct core {
 struct about {
     const char *name;
     enum type type;
-    int input, output, known; /* known: it can be set before the initialisation ends, the solver's settings apart */
+    int input;
 };
 
 /* Take note that values have changed since outputs and rates were computed. */
@@ -193,7 +194,8 @@ struct about core_variable(unsigned int vr);
 /* Compute the outputs for the present values, and while initialising the start. */
 enum outcome core_prepare(struct core *m);
 /* Get or set the values of n value references, all Real. A value that may not be set keeps the old one, and one that is
- * got may not be finite for what was set; both are NOTED. */
+ * got may not be finite for what was set; both are NOTED. States are set in the continuous-time mode as by
+ * core_set_states; before, their start values follow from those of others. */
 enum outcome core_get(struct core *m, const unsigned int vr[], size_t n, double value[]);
 enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const double value[]);
 /* The same for n value references that are all of another type. Each value got is the one nearest to the double. */
@@ -204,15 +206,15 @@ enum outcome core_set_whole(struct core *m, enum type type, const unsigned int v
 enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
 enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]);
 #endif
-/* Get the change of outputs (effect) for a change of inputs, parameters and, while initialising, start values; for model
- * exchange also that of the states' time derivatives, for a change of states. */
+/* Get the change of outputs (effect) for a change of inputs, parameters and, while initialising, start values, later the
+ * time; for model exchange also that of the states' time derivatives, for a change of states and of the solver's settings. */
 enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
                          size_t n_known, const double change[], double effect[]);
 
 #ifdef EXCHANGE
 /* What an update at an event has changed. */
 struct update {
-    int states;  /* whether the continuous states are other ones */
+    int changed; /* whether what the motion depends on jumped: states, modes, what sampled blocks hold, inputs or parameters */
     double next; /* time of the next time event, s; INFINITY: there is none */
 };
 
@@ -233,7 +235,11 @@ enum outcome core_get_state_rates(struct core *m, double rates[], size_t n);
 enum outcome core_get_nominals(struct core *m, double nominals[], size_t n);
 /* Get all event indicators, which are positive until an event. */
 enum outcome core_get_indicators(struct core *m, double indicators[], size_t n);
-/* Do what is due at an event: see mbfmu_update. */
+/* Take note of inputs and parameters, from which those of an event may differ. */
+void core_note_inputs(struct core *m);
+/* Do what is due at an event: see mbfmu_update. A solver that goes on with its history after one that changed something
+ * extrapolates what no longer holds, so both versions answer valuesOfContinuousStatesChanged with `changed`, at which
+ * masters begin anew. */
 enum outcome core_update(struct core *m, struct update *done);
 /* Take note of an accepted point; wanted tells whether an event is to bring the state back onto the constraints. */
 enum outcome core_accept(struct core *m, int *wanted);

@@ -84,6 +84,21 @@ enum outcome core_get_indicators(struct core *m, double indicators[], size_t n) 
     return DONE;
 }
 
+void core_note_inputs(struct core *m) {
+    memcpy(m->now.from_u, m->now.u, sizeof m->now.u);
+    memcpy(m->now.from_p, m->now.p, sizeof m->now.p);
+    memcpy(m->now.from_settings, m->now.settings, sizeof m->now.settings);
+}
+
+/* Whether inputs or parameters are other ones than when the event mode began, or at the last update in it. */
+static int inputs_jumped(const struct state *now) {
+    for (int i = 0; i < NU; ++i)
+        if (now->u[i] != now->from_u[i]) return 1;
+    for (int i = 0; i < NP; ++i)
+        if (now->p[i] != now->from_p[i]) return 1;
+    return now->settings[STABILIZATION] != now->from_settings[STABILIZATION];
+}
+
 enum outcome core_update(struct core *m, struct update *done) {
     struct state *now = &m->now;
     double status[S_SIZE], shift[N_INDICATORS + 1];
@@ -105,10 +120,11 @@ enum outcome core_update(struct core *m, struct update *done) {
                         "the event at t = %.9g s has no solution: the equations did not converge (last correction "
                         "%.2g); if the solver's steps are long, take shorter ones",
                         now->time, status[S_CORRECTION]);
-    done->states = 0;
-    for (int i = 0; i < N_STATES; ++i) done->states |= m->x1[PLACES[i]] != now->x[PLACES[i]];
+    done->changed = inputs_jumped(now);
+    for (int i = 0; i < NX; ++i) done->changed |= m->x1[i] != now->x[i];
     memcpy(now->x, m->x1, sizeof now->x);
     memcpy(now->shift, shift, sizeof shift);
+    core_note_inputs(m);
     note_change(m);
     return DONE;
 }

@@ -319,7 +319,7 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
     const enum outcome outcome = core_update(&m->core, &done);
     if (outcome != DONE) return STATUS[outcome];
     info->newDiscreteStatesNeeded = info->terminateSimulation = info->nominalsOfContinuousStatesChanged = fmi2False;
-    info->valuesOfContinuousStatesChanged = done.states;
+    info->valuesOfContinuousStatesChanged = done.changed;
     info->nextEventTimeDefined = done.next < INFINITY;
     info->nextEventTime = info->nextEventTimeDefined ? done.next : 0;
     return fmi2OK;

@@ -333,7 +333,7 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *discrete
     struct update done = {0, INFINITY};
     const enum outcome outcome = core_update(&m->core, &done);
     const double next = done.next;
-    *valuesOfContinuousStatesChanged = done.states != 0;
+    *valuesOfContinuousStatesChanged = done.changed != 0;
 #else
     const enum outcome outcome = core_settle(&m->core);
     const double next = core_next_event(&m->core);
@@ -791,10 +791,13 @@ static unsigned int owner(unsigned int element) {
     return element;
 }
 
-/* Before the initialisation ends, outputs depend on all that can be set then. */
-static int depends_on_start(const struct component *m, unsigned int vr) {
-    const unsigned int from = BOUND_FROM, to = BOUND_TO; /* those of the calculated parameters */
-    return m->core.now.phase < RUNNING && core_variable(vr).output && !(from <= vr && vr < to);
+/* What each element depends on in the present phase: places in a table, which go on to those of the next element. */
+struct dependencies {
+    const unsigned int *first, *on;
+};
+static struct dependencies present(const struct component *m) {
+    if (m->core.now.phase < RUNNING) return (struct dependencies){FIRST_INITIAL, INITIAL_DEPENDENCIES};
+    return (struct dependencies){FIRST_RUNNING, RUNNING_DEPENDENCIES};
 }
 
 fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueReference valueReference,
@@ -805,11 +808,8 @@ fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueR
     *nDependencies = 0;
     if (N_VARIABLES <= valueReference && valueReference < N_VARIABLES + N_CLOCKS) return fmi3OK;
     if (!is_variable(m, valueReference)) return fmi3Error;
-    *nDependencies = FIRST_DEPENDENCY[valueReference + SPANS[valueReference]] - FIRST_DEPENDENCY[valueReference];
-    if (depends_on_start(m, valueReference)) {
-        *nDependencies = 0;
-        for (unsigned int v = 0; v < N_VARIABLES; ++v) *nDependencies += SPANS[v] && core_variable(v).known;
-    }
+    const unsigned int *first = present(m).first;
+    *nDependencies = first[valueReference + SPANS[valueReference]] - first[valueReference];
     return fmi3OK;
 }
 
@@ -828,19 +828,12 @@ fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference
     if (!elementIndicesOfDependent || !independents || !elementIndicesOfIndependents || !dependencyKinds)
         return missing(m, GET_DEPENDENCIES);
     for (size_t i = 0; i < count; ++i) dependencyKinds[i] = fmi3Dependent;
-    if (depends_on_start(m, dependent)) {
-        for (unsigned int v = 0; v < N_VARIABLES; ++v)
-            if (SPANS[v] && core_variable(v).known) {
-                elementIndicesOfDependent[used] = elementIndicesOfIndependents[used] = 0;
-                independents[used++] = v;
-            }
-        return fmi3OK;
-    }
+    const struct dependencies now = present(m);
     for (unsigned int k = 0; k < SPANS[dependent]; ++k)
-        for (unsigned int i = FIRST_DEPENDENCY[dependent + k]; i < FIRST_DEPENDENCY[dependent + k + 1]; ++i) {
-            const unsigned int on = owner(DEPENDENCIES[i]);
+        for (unsigned int i = now.first[dependent + k]; i < now.first[dependent + k + 1]; ++i) {
+            const unsigned int on = owner(now.on[i]);
             elementIndicesOfDependent[used] = SPANS[dependent] > 1 ? k + 1 : 0;
-            elementIndicesOfIndependents[used] = SPANS[on] > 1 ? DEPENDENCIES[i] - on + 1 : 0;
+            elementIndicesOfIndependents[used] = SPANS[on] > 1 ? now.on[i] - on + 1 : 0;
             independents[used++] = on;
         }
     return fmi3OK;

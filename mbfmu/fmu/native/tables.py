@@ -1,19 +1,20 @@
 """Interface -> variables.h, model.h and arrays.h: the variables as one C table, and other facts of the model for C."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from mbfmu.fmu.arrays import TYPES, arrays, clocks
 from mbfmu.fmu.failures import bounds, quantities
-from mbfmu.fmu.interface import EXCHANGED, KINDS, OUTPUT, SETTING, Interface, Variable, Watched
+from mbfmu.fmu.interface import EXCHANGED, KINDS, OUTPUT, SETTING, STATE, Interface, Variable, Watched
 
 ROW = """
+enum { FOLLOWING = -2 }; /* as a place in the vector of start values: the start value follows from those of others */
 /* What a value reference refers to. */
 struct variable {
     enum kind kind; /* which vector its value is in */
     int offset;     /* where in it */
-    int start;      /* where in the vector of start values, for an output that has one; else -1 */
+    int start;      /* where in the vector of start values, of an output that has one; FOLLOWING: of a state; else -1 */
     double value; /* default; those of the settings are in the GUID */
     double min, max;
     const char *name;
@@ -139,22 +140,17 @@ def arrays_header(interface: Interface, identifier: str) -> str:
     ticking = clocks(interface)
     n_sampled = sum(item.sampled is not None for item in ticking)
     spans = {array.reference: len(array.elements) for array in arrays(interface)}
-    on = [interface.feedthrough.get(item.name, interface.bound_on.get(item.name, ())) for item in interface.variables]
-    places = {item.name: item.reference for item in interface.variables}
-    first = accumulate((len(names) for names in on), initial=0)
-    bound = [places[name] for name in interface.bound_on]
-    each = [places[name] for names in on for name in names]
     return "\n".join(
         [
             "#ifndef ARRAYS_H",
             "#define ARRAYS_H",
             f"#define TYPE_NAMES {', '.join(map(_text, TYPES.values()))}",
-            f"enum {{ BOUND_FROM = {min(bound, default=0)}, BOUND_TO = {max(bound, default=-1) + 1} }};",
             "/* Number of elements of the variable with each value reference; 0: it is an element of an array. */",
             _numbers("SPANS", (spans.get(item.reference, 0) for item in interface.variables)),
-            "/* Places among the dependencies of those of each element, which go on to those of the next. */",
-            _numbers("FIRST_DEPENDENCY", first),
-            _numbers("DEPENDENCIES", each or [0]),
+            "/* Places among the dependencies of those of each element, which go on to those of the next: after the",
+            " * initialisation, and in it. */",
+            *_depending(interface, "RUNNING", {**interface.bound_on, **interface.feedthrough}),
+            *_depending(interface, "INITIAL", interface.starting),
             f"#define N_CLOCKS {len(ticking)}",
             f"#define N_SAMPLED {n_sampled}",
             "/* Names of the clocks; their value references follow those of the variables; that of events is first. */",
@@ -164,6 +160,16 @@ def arrays_header(interface: Interface, identifier: str) -> str:
             "",
         ]
     )
+
+
+def _depending(interface: Interface, when: str, on: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return the C tables of what each variable depends on, from names by name."""
+    references = {item.name: item.reference for item in interface.variables}
+    rows = [[references[name] for name in on.get(item.name, ())] for item in interface.variables]
+    return [
+        _numbers(f"FIRST_{when}", accumulate(map(len, rows), initial=0)),
+        _numbers(f"{when}_DEPENDENCIES", [reference for row in rows for reference in row] or [0]),
+    ]
 
 
 def _numbers(name: str, values: Iterable[int], kind: str = "unsigned int") -> str:
@@ -212,7 +218,8 @@ def _runs(places: Sequence[int]) -> list[int]:
 
 def _row(item: Variable, typed: bool, enumerations: bool) -> str:
     value = 0.0 if item.kind == SETTING else item.start or 0.0
-    start = -1 if item.start_offset is None else item.start_offset
+    follows = item.kind in {OUTPUT, STATE} and item.start is not None
+    start = item.start_offset if item.start_offset is not None else "FOLLOWING" if follows else -1
     numbers = ", ".join(map(_number, (value, item.min, item.max)))
     fixed = _text(item.fixed) if item.fixed else "0"
     row = f"{item.kind.upper()}, {item.offset}, {start}, {numbers}, {_text(item.name)}, {fixed}"
