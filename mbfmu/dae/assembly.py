@@ -1,17 +1,18 @@
 """Assembly: the start values a user gives, as equations, and a first pose along the spanning tree."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import casadi as ca
 
 from mbfmu.dae.alike import Formula, slopes, values_of
-from mbfmu.dae.bodies import Bodies, labels
+from mbfmu.dae.bodies import Bodies, Coordinates, labels
 from mbfmu.dae.dae import Assembly, Loop, size_of
 from mbfmu.dae.merged import merged
 from mbfmu.dae.signals import ParameterSignal
 from mbfmu.dae.topology import Group
+from mbfmu.dae.tree_coordinates import tree_coordinates, tree_links
 from mbfmu.errors import UsageError
 from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.frame import SX, Pose, expression, identity, quaternion_product, wrapped
@@ -20,8 +21,20 @@ from mbfmu.model.mechanism import FIXED, Entry, resolve
 from mbfmu.model.parts import MovingPart
 
 
+def holonomic_rows(bodies: Bodies) -> tuple[list[Formula], tuple[str, ...]]:
+    """Return all holonomic equations, and the joint, coupling or body that each row belongs to."""
+    rows = [(path, item.Phi) for path, item in bodies.equations.items()]
+    rows += [(path, Phi) for path, Phi in bodies.couplings.items()]
+    rows += bodies.coordinates.intrinsic
+    names = tuple(path for path, Phi in rows for _ in range(Phi.numel()))
+    return bodies.alike("rows", [Phi for _, Phi in rows]), names
+
+
 def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple[str, ...]) -> Assembly:
     """Return the start values, the equations they stand for, and the pose that the spanning tree gives.
+
+    Where equations remain that this pose may not meet, closed poses are sought in the coordinates of the joints,
+    whatever the coordinates: they are then the same in all.
 
     Args:
         bodies: the bodies.
@@ -47,11 +60,16 @@ def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple
         }
         for path, item in bodies.equations.items()
     }
+    of_joints = len(asked.positions) + len(asked.leanings)
     fixed = {
         number: pose
         for number, group in enumerate(bodies.groups)
         if (pose := _body_start(bodies, asked, number, group))
     }
+    exact = _is_exact(bodies) and of_joints == len(asked.positions) + len(asked.leanings)
+    tree = None
+    if not exact and (bodies.mixed or not bodies.coordinates.recursive):
+        tree = _joint_bodies(bodies)
     bent = {path: _shape_start(bodies, asked, path) for path in bodies.shapes}
     q, v, p, t, s = bodies.q, bodies.v, bodies.p, bodies.t, asked.s
     moving = None if fixed or bent else _moving(bodies, asked, joints)
@@ -68,6 +86,12 @@ def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple
         slopes_of = (
             merged("slopes_q", [q, s, p, t], [slopes_q]), merged("slopes_v", [q, v, s, p, t], [slopes(rates, v)]),
         )  # fmt: skip
+    if tree is None:
+        within, placed = None, None
+        guess = merged("guess", [s, p, t], [_placed(bodies, joints, fixed, bent)])
+    else:
+        within, placed = assembly(tree, *holonomic_rows(tree)), _from_tree(bodies, tree, joints, s)
+        guess = merged("guess", [s, p, t], [placed(within.guess(s, p, t), s, p, t)])
     return Assembly(
         starts=tuple(parameter(entry, tunable=False) for entry in asked.given),
         closing=merged("closing", [q, p, t], [ca.densify(values_of(closing))]),
@@ -77,7 +101,7 @@ def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple
             "sizes", [s, p, t], [ca.vertcat(empty, *(asked.sizes[name] for name in (*asked.positions, *asked.rates)))]
         ),
         leanings=ca.Function("leanings", [q, s, p, t], [leanings]),
-        guess=merged("guess", [s, p, t], [_placed(bodies, joints, fixed, bent)]),
+        guess=guess,
         mass_metric=not bodies.coordinates.recursive,
         counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *asked.counted)]),
         position_names=tuple(asked.positions),
@@ -89,12 +113,71 @@ def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple
         norms=len(bodies.coordinates.intrinsic),
         rate_guess=None if moving is None else merged("rate_guess", [s, p, t], [moving]),
         slopes=slopes_of,
+        exact=exact,
+        tree=within,
+        placed=placed,
     )
 
 
-UNEVEN = 1e-6
-"""Largest shift of a coordinate, m or rad: the first pose of loops is shifted by uneven parts of it, away from poses
-that corrections cannot leave."""
+def _is_exact(bodies: Bodies) -> bool:
+    """Return whether a pose along the spanning tree meets all equations: joints that it does not meet are not there."""
+    joints = bodies.mechanism.of(Joint)
+    return not (bodies.tree.loops or bodies.couplings or any(bodies.open_rows.get(path) != () for path in joints))
+
+
+def _joint_bodies(bodies: Bodies) -> Bodies:
+    """Return the bodies of the same mechanism in the coordinates of its joints."""
+
+    def coordinates(item: Bodies) -> Coordinates:
+        return tree_coordinates(item, tree_links(item))
+
+    return Bodies(bodies.mechanism, central=False, coordinates=coordinates, spare=bodies.spare)
+
+
+def _is_central(bodies: Bodies, number: int) -> bool:
+    """Return whether the coordinates that a group has of its own are those of its centre of mass, not of its origin."""
+    return bodies.shape_of(number) is None and (bodies.coordinates.recursive or number not in bodies.bonded)
+
+
+def _from_tree(bodies: Bodies, tree: Bodies, coordinates: dict[str, dict[str, SX]], s: SX) -> Any:
+    """Return the Function (x, s, p, t) -> q of the bodies, from the coordinates x of joints.
+
+    Args:
+        bodies: the bodies.
+        tree: the bodies in the coordinates of joints.
+        coordinates: where the joints begin, by full name and by name of the motion; angles are counted from there.
+        s: start values.
+    """
+    values: dict[int, list[SX]] = {}
+    begun: dict[int, list[SX | None]] = {}
+    for edge in bodies.tree.order:
+        path, far = edge.path, edge.far
+        shape = bodies.shape_of(far)
+        parts: list[tuple[SX, SX | None]] = []
+        if path in bodies.coordinates.carried:
+            motions = tree.equations[path].motion
+            parts = [(item.value, coordinates[path][item.position] if item.wraps else None) for item in motions]
+        elif path:
+            pose = tree.coordinates.poses[far]
+            if _is_central(bodies, far):
+                pose = tree.center(far).pose
+            parts = [(pose.r, None), (pose.angle, None)]
+        if shape is not None:
+            parts.append((tree.shapes[shape.path].eta, None))
+        columns = [(ca.densify(expression(value)), first) for value, first in parts]
+        values[far] = [entry for value, _ in columns for entry in value.elements()]
+        begun[far] = [first for value, first in columns for _ in range(value.numel())]
+    order, empty = bodies.coordinates.order, ca.SX(0, 1)
+    shown = ca.Function(
+        "shown", [tree.q, tree.p, tree.t], [ca.vertcat(empty, *(entry for far in order for entry in values[far]))]
+    )
+    x, p, t = ca.SX.sym("x", tree.q.numel()), bodies.p, bodies.t
+    firsts = [first for far in order for first in begun[far]]
+    q = [
+        value if first is None else first + wrapped(value - first)
+        for value, first in zip(ca.vertsplit(shown(x, p, t)), firsts, strict=True)
+    ]
+    return merged("placed", [x, s, p, t], [ca.densify(ca.vertcat(empty, *q))])
 
 
 class _Asked:
@@ -263,7 +346,7 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
             q[far] = ca.vertcat(ca.SX(0, 1), *found.values())
             if path not in bodies.coordinates.carried:
                 pose = here[far]
-                if bodies.shape_of(far) is None:
+                if _is_central(bodies, far):
                     pose = pose @ Pose(bodies.inertias[far - 1].r_CM, identity(bodies.planar).angle)
                 q[far] = ca.vertcat(pose.r, pose.angle)
         else:
@@ -276,8 +359,6 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
     if bent:
         eta = ca.vertcat(*(shape.eta for shape in bodies.shapes.values()))
         placed = ca.substitute(placed, eta, ca.vertcat(*bent.values()))
-    if bodies.tree.loops:
-        placed += ca.vertcat(*(UNEVEN * math.sin(number) for number in range(1, placed.numel() + 1)))
     return placed
 
 

@@ -140,6 +140,8 @@ class Bodies:
         carrying: full names of the joints that may carry coordinates on the tree.
         weights: what the joints cost there.
         bonded: numbers of the groups that are flexible, or connected to a flexible part without a joint.
+        mixed: whether some bodies have coordinates of their own, and some those of joints.
+        spare: number of entries of p that these equations do not read.
         lacking: for each group without a mass or a positive inertia of its own, by number, what it lacks.
 
     Raises:
@@ -159,6 +161,8 @@ class Bodies:
     ) -> None:
         self.mechanism = mechanism
         self.turning = turning
+        self.mixed = choice.mixed
+        self.spare = spare
         self.planar = mechanism.planar
         self.dim = 2 if self.planar else 3
         self.t = ca.SX.sym("t")

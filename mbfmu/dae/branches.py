@@ -7,11 +7,16 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.free_start import free_notices
 from mbfmu.dae.start import TOLERANCE, missed
 
 Array = npt.NDArray[np.float64]
 Closed = Callable[[Array], Array | None]
-"""Function that returns the closed pose which the assembly finds from a first pose, shape (n,); None without one."""
+"""Function that returns the closed pose which the assembly finds from a first pose, both in the coordinates in which it
+is sought (`Assembly.sought`), shape (number of these,); None without one."""
+
+Posed = Callable[[Array], Array]
+"""Function that returns q of such coordinates, shape (n,)."""
 
 NEARLY = 1.1
 """Largest ratio of the distances of two closed poses from the first pose, and from the guesses, for both to be told."""
@@ -26,7 +31,7 @@ SHOWN = 3
 
 
 def start_notices(dae: Dae, closed: Closed, s: Array, p: Array) -> tuple[str, ...]:
-    """Return what a user should know about a start: start values that gave way, and another closed pose as near.
+    """Return what a user should know about a start: what gave way, another closed pose as near, and what was free.
 
     Args:
         dae: the equations.
@@ -34,11 +39,17 @@ def start_notices(dae: Dae, closed: Closed, s: Array, p: Array) -> tuple[str, ..
         s: start values of the assembly, shape (number of them,).
         p: parameters, shape (n_p,).
     """
-    first = _column(dae.assembly.guess(s, p, 0.0))
+    of = dae.assembly
+    first = _column(of.sought.guess(s, p, 0.0))
     found = closed(first)
     if found is None:
         return ()
-    return (*_given_way(dae, found, s, p), *_other_branch(dae, closed, first, found, s, p))
+
+    def posed(x: Array) -> Array:
+        return _column(of.pose(x, s, p, 0.0))
+
+    branches = _other_branch(dae, closed, posed, first, found, s, p)
+    return (*_given_way(dae, posed(found), s, p), *branches, *free_notices(dae, first, found, s, p))
 
 
 def _given_way(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
@@ -51,13 +62,15 @@ def _given_way(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
         )
 
 
-def _other_branch(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Array) -> Iterator[str]:
+def _other_branch(
+    dae: Dae, closed: Closed, posed: Posed, first: Array, found: Array, s: Array, p: Array
+) -> Iterator[str]:
     if not dae.assembly.loops or dae.skeleton is None:
         return
-    other = _other(dae, closed, first, found, s, p)
+    other = _other(dae, closed, posed, first, found, s, p)
     if other is None:
         return
-    taken, left = (_joint_coordinates(dae, q, p) for q in (found, other))
+    taken, left = (_joint_coordinates(dae, posed(x), p) for x in (found, other))
     given = {name.partition("[")[0] for name in dae.assembly.met_names}
     apart = {
         name: abs(math.remainder(left[name] - value, math.tau) if unit == "rad" else left[name] - value)
@@ -69,7 +82,7 @@ def _other_branch(dae: Dae, closed: Closed, first: Array, found: Array, s: Array
         return
     here, there = (", ".join(f"{name} = {pose[name]:.4g}" for name in names) for pose in (taken, left))
     guesses = ", ".join(f'{name} = "guess({left[name]:.4g})"' for name in names)
-    nearer = _astray(dae, other, s, p) < _astray(dae, found, s, p) / NEARLY
+    nearer = _astray(dae, posed(other), s, p) < _astray(dae, posed(found), s, p) / NEARLY
     yield (
         f"{dae.name}: the loops close in two ways: {here} is taken, {there} is "
         + ("nearer to the guesses. " if nearer else "about as near to where the search for the start begins. ")
@@ -77,7 +90,7 @@ def _other_branch(dae: Dae, closed: Closed, first: Array, found: Array, s: Array
     )
 
 
-def _other(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Array) -> Array | None:
+def _other(dae: Dae, closed: Closed, posed: Posed, first: Array, found: Array, s: Array, p: Array) -> Array | None:
     """Return a closed pose about as near to the first pose, and to the guesses, as the one found, or nearer to these.
 
     The other ways to close a loop lie on the other side of a singular position, which is where a guess that does not
@@ -87,13 +100,13 @@ def _other(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Ar
     assert dae.skeleton is not None
     place = dae.skeleton.points
 
-    def points(q: Array) -> Array:
-        return np.array(place(q, p, 0.0))
+    def points(x: Array) -> Array:
+        return np.array(place(posed(x), p, 0.0))
 
     def distance(one: Array, other: Array) -> float:
         return float(np.max(np.linalg.norm(one - other, axis=0)))
 
-    lost = _astray(dae, found, s, p)
+    lost = _astray(dae, posed(found), s, p)
     start, end = points(first), points(found)
     moved = distance(start, end)
     if moved <= NEAR * np.ptp(end, axis=1).max():
@@ -106,12 +119,12 @@ def _other(dae: Dae, closed: Closed, first: Array, found: Array, s: Array, p: Ar
         mirrored.append(flipped)
     nearest, best = (NEARLY * lost + NEAR, NEARLY * moved), None
     for begin in mirrored:
-        q = closed(first + begin)
-        if q is None or distance(points(q), end) <= APART * moved:
+        x = closed(first + begin)
+        if x is None or distance(points(x), end) <= APART * moved:
             continue
-        near = _astray(dae, q, s, p), distance(points(q), start)
+        near = _astray(dae, posed(x), s, p), distance(points(x), start)
         if near[0] <= nearest[0] and (near[1] <= nearest[1] or near[0] < lost / NEARLY):
-            nearest, best = near, q
+            nearest, best = near, x
     return best
 
 

@@ -152,6 +152,9 @@ class Assembly:
             of bodies; None: there is none.
         slopes: Function (q, s, p, t) -> Jacobian of `closing`, `positions` and `leanings` by q, and Function
             (q, v, s, p, t) -> that of `rates` by v, both sparse; None: they follow by differentiation.
+        exact: whether the guess meets all equations of coordinates by the way it is made.
+        tree: the same start in the coordinates x of joints, in which closed poses are sought; None: in q itself.
+        placed: Function (x, s, p, t) -> q, with x those of `tree`; None without it.
     """
 
     starts: tuple[ParameterSignal, ...]
@@ -170,6 +173,18 @@ class Assembly:
     norms: int
     rate_guess: Function | None = None
     slopes: tuple[Function, Function] | None = None
+    exact: bool = False
+    tree: "Assembly | None" = None
+    placed: Function | None = None
+
+    @property
+    def sought(self) -> "Assembly":
+        """The start in the coordinates in which closed poses are sought."""
+        return self.tree or self
+
+    def pose(self, x: Any, s: Any, p: Any, t: Any) -> Any:
+        """Return q, for the coordinates x in which closed poses are sought."""
+        return self.placed(x, s, p, t) if self.placed else x
 
     @property
     def met_names(self) -> tuple[str, ...]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.alike import Formula, second_rates, slopes, values_of
-from mbfmu.dae.assembly import assembly, parameters
+from mbfmu.dae.alike import second_rates, slopes, values_of
+from mbfmu.dae.assembly import assembly, holonomic_rows, parameters
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.calculated import calculated
 from mbfmu.dae.dae import Dae, Pressing, Sampling
@@ -48,7 +48,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     for number, inertia in bodies.moving():
         weight -= inertia.m * ca.dot(gravity, bodies.center(number).r_0)
     found = loads(bodies)
-    rows, constraint_names = _rows(bodies)
+    rows, constraint_names = holonomic_rows(bodies)
     Phi = values_of(rows)
     velocity_rows = ca.vertcat(ca.SX(0, 1), *(item.velocity for item in bodies.equations.values()))
 
@@ -263,12 +263,3 @@ def _shapes(bodies: Bodies) -> Iterator[tuple[str, tuple[int, ...]]]:
             lines.setdefault(path.rpartition(".")[0], set()).add(bodies.owner(group))
     for line, owners in lines.items():
         yield line, tuple(number for number, name in enumerate(names) if name.rpartition(".")[0] in owners)
-
-
-def _rows(bodies: Bodies) -> tuple[list[Formula], tuple[str, ...]]:
-    """Return all holonomic equations, and the joint, coupling or body that each row belongs to."""
-    rows = [(path, item.Phi) for path, item in bodies.equations.items()]
-    rows += [(path, Phi) for path, Phi in bodies.couplings.items()]
-    rows += bodies.coordinates.intrinsic
-    names = tuple(path for path, Phi in rows for _ in range(Phi.numel()))
-    return bodies.alike("rows", [Phi for _, Phi in rows]), names

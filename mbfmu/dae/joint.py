@@ -14,19 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.articulated import Articulated
-from mbfmu.dae.bodies import Bodies, Carried, Coordinates
+from mbfmu.dae.bodies import Bodies, Coordinates
 from mbfmu.dae.choice import EVERY_JOINT, CoordinateChoice
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.edges import Edge
 from mbfmu.dae.equations import equations
 from mbfmu.dae.flexible import kinetic
 from mbfmu.dae.inertia import InertialTerms
-from mbfmu.dae.links import Branch, Links, bond, unit
+from mbfmu.dae.links import Branch, Links
 from mbfmu.dae.recursive import Link, LinkRates, inverse_dynamics, link_rates, mass_matrix, regularising
+from mbfmu.dae.tree_coordinates import tree_coordinates, tree_links
 from mbfmu.dae.tree_factor import TreeFactor, is_shallow
 from mbfmu.errors import MassError, ModelError
-from mbfmu.model.frame import SX, G_matrix, Pose, identity
-from mbfmu.model.joints import Joint
+from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.relative import moment_of
 from mbfmu.model.system import System
@@ -74,28 +73,13 @@ class JointTree:
     def __init__(
         self, mechanism: Mechanism, turning: bool = False, choice: CoordinateChoice = EVERY_JOINT, spare: int = 0
     ) -> None:
-        self.tree: Links
         self.bodies = Bodies(
             mechanism, central=False, coordinates=self._coordinates, turning=turning, choice=choice, spare=spare
         )
 
     def _coordinates(self, bodies: Bodies) -> Coordinates:
-        tree = self.tree = Links(bodies)
-        for edge in bodies.tree.order:
-            tree.add(_branch(bodies, edge))
-        origins = [tree.origin(number) for number in range(len(bodies.groups))]
-        return Coordinates(
-            names=tuple(tree.names),
-            q=tree.q,
-            v=tree.v,
-            poses=tuple(pose for pose, _, _ in origins),
-            rates=tuple((velocity, w) for _, velocity, w in origins),
-            intrinsic=tuple(tree.intrinsic),
-            carried={branch.label: branch.carried for branch in tree.branches if branch.label in bodies.tree_joints},
-            order=tuple(edge.far for edge in bodies.tree.order),
-            recursive=True,
-            links=tuple(tree.links),
-        )
+        self.tree: Links = tree_links(bodies)
+        return tree_coordinates(bodies, self.tree)
 
     @property
     def links(self) -> list[Link]:
@@ -259,64 +243,3 @@ SINGULAR = 1e-12
 """Largest inertia of a joint, relative to that with the joints farther out locked, that counts as zero."""
 ROUNDED = 1e-9
 """Largest relative size of a negative principal moment that counts as rounding."""
-
-
-def _branch(bodies: Bodies, edge: Edge) -> Branch:
-    path, near, far, forward, start, stop, free = edge
-    if free:
-        label, carried, quaternions = _free(bodies, far)
-        here, rigid = identity(bodies.planar), bodies.shape_of(far) is None
-        center = Pose(bodies.inertias[far - 1].r_CM, here.angle) if rigid else here
-        return Branch(0, far, label, carried, quaternions, True, here, center)
-    if not path:
-        return bond(bodies, edge)
-    component: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
-    carried, quaternions = _carried(bodies, path, component)
-    places = bodies.groups[near].poses[start], bodies.groups[far].poses[stop]
-    return Branch(near, far, path, carried, quaternions, forward, *places)
-
-
-def _carried(bodies: Bodies, path: str, joint: Joint) -> tuple[Carried, tuple[slice, ...]]:
-    """Return the coordinates of a joint, and the slices of them that are quaternions."""
-    coordinates = bodies.symbols_of(path)
-    rates = {name: ca.SX.sym(f"der({path}.{name})", symbol.numel()) for name, symbol in coordinates.items()}
-    quaternions: list[slice] = []
-    turned, turning = dict(coordinates), dict(rates)
-    n = 0
-    for item in bodies.at_rest[path]:
-        name, size = item.position, coordinates[item.position].numel()
-        if item.neutral:
-            quaternions.append(slice(n, n + size))
-            turned[name], turning[name] = unit(coordinates[name], rates[name])
-        n += size
-    pose = joint.pose(bodies.values[path], turned)
-    if quaternions:
-        velocity, w_b = _twist(bodies, path, joint, turned, turning)
-    else:
-        velocity, w_b = joint.twist(bodies.values[path], coordinates, rates)
-    return Carried(coordinates, rates, pose, velocity, w_b), tuple(quaternions)
-
-
-def _twist(bodies: Bodies, path: str, joint: Joint, coordinates: dict[str, SX], rates: dict[str, SX]) -> tuple[SX, SX]:
-    """Return a joint's twist at coordinates that need not be symbols."""
-    plain = bodies.symbols_of(path)
-    moving = bodies.symbols_of(path)
-    found = joint.twist(bodies.values[path], plain, moving)
-    old = ca.vertcat(ca.SX(0, 1), *plain.values(), *moving.values())
-    new = ca.vertcat(ca.SX(0, 1), *(coordinates[name] for name in plain), *(rates[name] for name in moving))
-    velocity, w_b = ca.substitute(list(found), [old], [new])
-    return velocity, w_b
-
-
-def _free(bodies: Bodies, number: int) -> tuple[str, Carried, tuple[slice, ...]]:
-    """Return the coordinates of a body that no joint carries: position of its centre of mass, and orientation."""
-    owner = bodies.owner(number)
-    sizes = {"x": 1, "y": 1, "phi": 1} if bodies.planar else {"r": 3, "Q": 4}
-    coordinates = {name: ca.SX.sym(f"{owner}.{name}", size) for name, size in sizes.items()}
-    rates = {name: ca.SX.sym(f"der({owner}.{name})", size) for name, size in sizes.items()}
-    if bodies.planar:
-        (*r, angle), (*velocity, w_b) = coordinates.values(), rates.values()
-        return owner, Carried(coordinates, rates, Pose(ca.vertcat(*r), angle), ca.vertcat(*velocity), w_b), ()
-    angle, turning = unit(coordinates["Q"], rates["Q"])
-    pose, w_b = Pose(coordinates["r"], angle), 2 * G_matrix(angle) @ turning
-    return owner, Carried(coordinates, rates, pose, rates["r"], w_b), (slice(3, 7),)

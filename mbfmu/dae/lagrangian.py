@@ -333,4 +333,5 @@ def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> 
         loops=(),
         constraint_names=tuple(system.position),
         norms=0,
+        exact=not Phi.numel(),
     )

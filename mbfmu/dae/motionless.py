@@ -65,6 +65,7 @@ def without_motion(z: SX, u: SX, p: SX, t: SX, flow: SX, shown: SX, **fields: An
             loops=(),
             constraint_names=(),
             norms=0,
+            exact=True,
         ),
         **fields,
     )

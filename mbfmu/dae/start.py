@@ -1,13 +1,22 @@
 """Consistent start: coordinates and velocities that meet the constraints and the start values.
 
-Positions: Gauss-Newton steps that change the coordinates least in the metric W of the mass matrix (for joint
-coordinates, whose mass matrix has no sparse inverse, W = I),
+Positions: Gauss-Newton steps that change the coordinates least,
 
     dq = -W^-1 C^T (C W^-1 C^T + E)^-1 c(q),    c = [Phi; start values of coordinates],    C = c_q,
 
-from the pose that the spanning tree gives (exact without loops). Velocities: the same projection, linear, from rest; or
-from the rates of the joints of a tree, if all have start values and the coordinates are those of the bodies: the first
-joints of a long chain move so much with so little that E would let corrections come to rest slowly.
+from the pose that the spanning tree gives (exact without loops). Where this pose may not be closed, q here are the
+coordinates of the joints and W = I, so that the closed pose is the same whatever the coordinates of the motion, and
+whatever the masses; the coordinates of the motion follow from it. A pose whose c is at round-off stays as it is, bit by
+bit. Where no change of q makes c smaller to first order, as in a stretched loop, q is shifted a little.
+
+Velocities: the same projection, linear, from rest, in the coordinates of the motion; or from the rates of the joints of
+a tree, if all have start values and the coordinates are those of the bodies: the first joints of a long chain move so
+much with so little that E would let corrections come to rest slowly. W is the mass matrix M, which gives free rates the
+least kinetic energy. In the coordinates of joints M^-1 is not sparse: W = I there, and if rates are free, the rest is
+
+    v - N (N^T M N)^-1 N^T M v,    C N = 0,
+
+with the columns of N the projections of some unit vectors, as many as rates are free.
 
 E is small and diagonal. Where rows of C are dependent and c contradicts itself, as that of start values which were
 rounded, the corrections come to rest at the least sum of the squares of c_i over E_ii: E is so much larger for start
@@ -15,10 +24,12 @@ values that they give way, and the constraints are met to round-off. The start i
 by more than nine digits.
 
 Guesses have rows in C too, with a larger E and zeros in c: coordinates with guesses change least. All rows have that E
-while the loops are open: an open loop is often stretched, which is a singular position, and corrections there would go
-anywhere. It fades as the loops close.
+while the loops are open, if there are guesses, or if a correction is long and does not make c smaller: an open loop is
+often stretched, which is a singular position, and corrections there would go anywhere, or from one side of it to the
+other and back. It fades as the loops close.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,36 +37,52 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.dae import Dae, Loop
-from mbfmu.dae.formula import Formula, Stage, arguments, solve_linear
+from mbfmu.dae.dae import Assembly, Dae, Loop
+from mbfmu.dae.formula import Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.merged import merged
 from mbfmu.errors import StartError
 
 SX = Any
+Array = npt.NDArray[np.float64]
 EPSILON = 1e-12
 """Entries of E relative to the mean of the diagonal of C W^-1 C^T, which make repeated rows harmless."""
 YIELDING = 1e-8
 """Entries of E for start values, relative to the diagonal of C W^-1 C^T: the part of a row that a correction leaves."""
 LEANING = 0.1
-"""The same for guesses; and, if there are any, for all rows as long as the loops are open."""
+"""The same for guesses; and, if there are any or a correction goes astray, for all rows while the loops are open."""
 OPEN = 1.0
 """Residual of constraints and start values, m or rad, that counts as open."""
+UNEVEN = 1e-6
+"""Largest shift of a coordinate, m or rad, away from a pose that corrections cannot leave; and the residual of the
+constraints and start values above which such a pose counts as open."""
+STUCK = 1e-9
+"""Part of the squares of these residuals that a correction takes away, to first order, below which it leads nowhere."""
+ROUND_OFF = 1e-15
+"""Residual of a constraint or start value, relative to its terms, that counts as round-off."""
+EXACT = 2.0**500
+"""Factor that makes whole numbers of all numbers that are not below 1e-134."""
 NO_CHANGE = 1e-30
 """Correction of a coordinate, m or rad, below which an assembly is at rest."""
 NO_DIGIT = 1e-15
 """The same relative to it: the others would go on to numbers so small that CasADi's solver divides 0 by 0."""
 LARGEST_CORRECTION = 0.3
 """Longest correction of a coordinate, m or rad: longer ones are shortened, for loops that start far from closed."""
+GAINED = 0.25
+"""Part of what a shortened correction should take from the residuals, to first order, below which it is damped."""
 RANK = 1e-9
 """Singular value of the constraint Jacobian, relative to the largest, below which it counts as zero."""
 SINGULAR = 1e-5
 """The same at the start, where coordinates are known only to the root of the round-off if rows become dependent."""
 PROJECTIONS = 3
 """Number of times that a row is projected onto the space that others leave."""
+REFINED = 2
+"""Number of times that velocities are made those of the least energy: `EPSILON` leaves a part of the rest each time."""
 FEW = 400
 """Number of rows up to which all singular values are computed."""
 CLOSE = 1e-3
 """Relative error of the least eigenvalue of longer ones."""
+PLACES = 6
+"""Decimals of a free rate that decide between coordinates: those beyond differ between processors."""
 NOTHING = 1e-6
 """Length of a Jacobian's rows, 1 or m, below which it counts as zero if all its rows are shorter."""
 SHARE = 1e-3
@@ -79,22 +106,169 @@ def start_formula(dae: Dae) -> Formula:
     every = ca.MX.sym("s", len(dae.starts))
     s, own = ca.vertsplit(every, [0, len(dae.assembly.starts), every.numel()])
     p, t = given.p, given.t
-    q, v = ca.MX.sym("q", dae.n), ca.MX.sym("v", dae.n)
+    stages: list[Stage | Let] = [_pose_stage(dae, s, p, t)]
+    q = stages[0].unknowns
+    if dae.assembly.placed:
+        q = ca.MX.sym("q", dae.n)
+        stages.append(Let(q, dae.assembly.pose(stages[0].unknowns, s, p, t)))
+    v = ca.MX.sym("v", dae.n)
     over_mass = _over_mass(dae)(q, p) if dae.assembly.mass_metric else None
-    positions, rates = _position_rows(dae)(q, s, p, t), _rate_rows(dae)(q, v, s, p, t)
-    dq = _shortened(dae.n)(_least_change(over_mass, *positions))
-    dv = _least_change(over_mass, *rates)
+    rate_rows = _rate_rows(dae)
+    rates = rate_rows(q, v, s, p, t)
     v_guess = dae.assembly.rate_guess(s, p, t) if dae.assembly.rate_guess else ca.MX.zeros(dae.n)
+    stages.append(Stage(v, v_guess, correction=_least_change(over_mass, *rates)))
+    free = () if dae.assembly.mass_metric else free_rates(dae)
+    if free:
+        least = ca.MX.sym("v", dae.n)
+        stages.append(Let(least, _least_energy(dae, rates[0], free, q, v, p)))
+        v, rates = least, rate_rows(q, least, s, p, t)
     z = dae.first_states(q, v, own, p, t) if dae.first_states else own
-    residual = _residual(dae)(positions[1], rates[1], s, p, t)
+    met = ca.vertcat(dae.assembly.closing(q, p, t), dae.assembly.positions(q, s, p, t))
+    residual = _residual(dae)(met, rates[1], s, p, t)
     if dae.dropped:
         residual = ca.fmax(residual, _excess(dae, q, dae.followed(q, p, t), t))
-    return Formula(
-        every,
-        given,
-        (Stage(q, dae.assembly.guess(s, p, t), correction=dq), Stage(v, v_guess, correction=dv)),
-        ca.vertcat(q, v, z, dae.assembly.counted(q, s, p, t), residual),
+    counted = dae.assembly.counted(q, s, p, t)
+    return Formula(every, given, tuple(stages), ca.vertcat(q, v, z, counted, residual))
+
+
+def _pose_stage(dae: Dae, s: Any, p: Any, t: Any) -> Stage:
+    """Return the stage that closes a pose, in the coordinates in which it is sought; MX of start values and so on."""
+    of = dae.assembly.sought
+    n = of.closing.size1_in(0)
+    x = ca.MX.sym("x", n)
+    over_mass = _over_mass(dae)(x, p) if of.mass_metric else None
+    C, c, yielding, damping, closed = _position_rows(of)(x, s, p, t)
+    dx, shortened = _least_change(over_mass, C, c, yielding), _shortened(n)
+    if of.exact:
+        return Stage(x, of.guess(s, p, t), correction=shortened(dx))
+    there = x + shortened(dx)
+    left = ca.vertcat(of.closing(there, p, t), of.positions(there, s, p, t))
+    met = left.numel()
+    dx = _least_change(over_mass, C, c, _eased(n, c.numel(), met)(dx, c, left, yielding, damping))
+    change = _settled(n, met)(dx, shortened(dx), c[:met], C[:met, :] @ dx, closed)
+    return Stage(x, of.guess(s, p, t), correction=change)
+
+
+def _eased(n: int, rows: int, met: int) -> Any:
+    """Return the Function (dq, c, c after its shorter change, E_ii, what is added to them if need be) -> E_ii.
+
+    It is added where dq is long, and c becomes smaller by less than `GAINED` of what it would to first order.
+    """
+    dq, c, left, yielding, damping = (
+        ca.SX.sym(*item) for item in (("dq", n), ("c", rows), ("left", met), ("yielding", rows), ("damping", rows))
     )
+    part = LARGEST_CORRECTION / ca.fmax(LARGEST_CORRECTION, ca.norm_inf(dq))
+    astray = ca.logic_and(part < 1, ca.sumsqr(left) > (1 - GAINED * part) ** 2 * ca.sumsqr(c[:met]))
+    return merged("eased", [dq, c, left, yielding, damping], [yielding + astray * damping])
+
+
+def _settled(n: int, met: int) -> Any:
+    """Return the Function (dq, its shorter, c, C dq, whether c is at round-off) -> the change of the coordinates.
+
+    It is zero at round-off, where it still has the derivative that the tangent of a start needs; and where dq, though
+    c is not small, makes that no smaller to first order, it has a shift besides.
+    """
+    dq, shorter, c, change, closed = (
+        ca.SX.sym(*item) for item in (("dq", n), ("shorter", n), ("c", met), ("change", met), ("closed", 1))
+    )
+    still = ca.floor(shorter * EXACT) / EXACT  # the same number, without a derivative
+    stuck = ca.logic_and(ca.norm_inf(ca.vertcat(0, c)) > UNEVEN, ca.sumsqr(c + change) >= (1 - STUCK) * ca.sumsqr(c))
+    shift = ca.vertcat(*(UNEVEN * math.sin(number) for number in range(1, n + 1)))
+    changed = shorter - closed * still + stuck * shift
+    return merged("settled", [dq, shorter, c, change, closed], [ca.densify(changed)])
+
+
+def free_rates(dae: Dae) -> tuple[int, ...]:
+    """Return numbers of coordinates whose rates, given besides all that a start asks, would determine all rates.
+
+    They are sought at the default start; none are needed where all is at rest.
+
+    Args:
+        dae: the equations.
+    """
+    s, p = dae.s_default(), dae.extended(dae.p_default())
+    found = rate_equations(dae, None, s[: len(dae.assembly.starts)], p, 0.0)
+    if found is None:
+        return ()
+    basis = free_directions(np.array(found[0]))
+    left, numbers = basis @ basis.T, []  # the projection onto the free rates
+    for _ in range(basis.shape[1]):
+        number = int(np.argmax(np.round(np.diag(left), PLACES)))
+        numbers.append(number)
+        left = left - np.outer(left[:, number], left[number]) / left[number, number]
+    return tuple(sorted(numbers))
+
+
+def rate_equations(dae: Dae, q: Any, s: Any, p: Any, t: float) -> tuple[Any, Array] | None:
+    """Return C and c of all that the rates of a start shall meet, C v + c = 0, DM of shape (k, n), and shape (k,).
+
+    None if the equations show without numbers that all rates are determined, or zero.
+
+    Args:
+        dae: the equations.
+        q: coordinates, shape (n,); None: where the assembly stops.
+        s: start values of the assembly, shape (number of them,).
+        p: parameters, shape (n_p,).
+        t: time, s.
+    """
+    rate_rows, symbols = _rate_rows(dae), _symbols(dae)
+    rows, moving, _ = rate_rows(symbols[0], ca.SX.zeros(dae.n), *symbols[2:])
+    if moving.is_zero() or (dae.assembly.exact and not dae.k and ca.sprank(rows) == dae.n):
+        return None
+    q = assembled(dae, s, p, t) if q is None else q
+    C, c, _ = rate_rows(q, np.zeros(dae.n), s, p, t)
+    return C, _column(c)
+
+
+def pose_equations(dae: Dae, x: Any, s: Any, p: Any, t: float) -> Array:
+    """Return the derivatives of all that a pose meets or has guesses for, shape (k, n).
+
+    Args:
+        dae: the equations.
+        x: the coordinates in which closed poses are sought, shape (n,).
+        s: start values of the assembly, shape (number of them,).
+        p: parameters, shape (n_p,).
+        t: time, s.
+    """
+    return np.array(_position_rows(dae.assembly.sought)(x, s, p, t)[0])
+
+
+def free_directions(C: Array) -> Array:
+    """Return changes that C takes to zero, orthonormal columns, shape (n, number of them); none if it is not finite."""
+    scaled = scaled_rows(C)
+    if not np.all(np.isfinite(scaled)):
+        return np.zeros((C.shape[1], 0))
+    _, sizes, right = np.linalg.svd(scaled)
+    found: Array = right[int(np.sum(sizes > RANK)) :].T
+    return found
+
+
+def _least_energy(dae: Dae, C: Any, free: Sequence[int], q: Any, v: Any, p: Any) -> Any:
+    """Return the velocities of the least kinetic energy among those that C v determines.
+
+    Args:
+        dae: the equations.
+        C: Jacobian of all that the velocities shall meet, MX, shape (k, n).
+        free: see `free_rates`.
+        q: coordinates, MX, shape (n,).
+        v: velocities that meet it, MX, shape (n,).
+        p: parameters, MX.
+    """
+    S = C @ C.T
+    S += EPSILON * ca.dot(ca.DM.ones(C.shape[0]), ca.densify(ca.diag(S))) / C.shape[0] * ca.DM.eye(C.shape[0])
+    N, MN = [], []
+    for number in free:
+        column = ca.MX(ca.DM.eye(dae.n)[:, number])
+        for _ in range(PROJECTIONS):
+            column = ca.densify(column - C.T @ solve_linear(S, ca.densify(C @ column)))
+        N.append(column)
+        MN.append(dae.momentum(q, column, p))
+    ways, pushed = ca.horzcat(*N), ca.horzcat(*MN)
+    A = ways.T @ pushed
+    A += EPSILON * ca.trace(A) / len(free) * ca.DM.eye(len(free))
+    for _ in range(REFINED):
+        v = v - ways @ solve_linear(A, ways.T @ dae.momentum(q, v, p))
+    return v
 
 
 def _excess(dae: Dae, q: Any, p: Any, t: Any) -> Any:
@@ -119,12 +293,15 @@ def _excess(dae: Dae, q: Any, p: Any, t: Any) -> Any:
 
 
 def _unit_rows(dae: Dae) -> Any:
-    """Return the Function (q, p, t) -> [Phi_q; G] and the rows that were left out as redundant, each of length one."""
+    """Return the Function (q, p, t) -> [Phi_q; G] and the rows that were left out as redundant, each of length one.
+
+    But those that are zero, as of an equation between bodies that are fixed to each other.
+    """
     q, _, _, p, t = _symbols(dae)
     out = ca.jacobian(dae.assembly.closing(q, p, t), q)[list(dae.dropped), :]
 
     def scaled(rows: Any) -> Any:
-        return ca.diag(1 / ca.sqrt(ca.sum2(rows**2))) @ rows
+        return ca.diag(1 / ca.fmax(NOTHING, ca.sqrt(ca.sum2(rows**2)))) @ rows
 
     return merged("unit_rows", [q, p, t], [scaled(dae.C(q, p, t)), ca.densify(scaled(out))])
 
@@ -142,16 +319,23 @@ def _over_mass(dae: Dae) -> Any:
     return merged("over_mass", [q, p], [dae.over_mass(q, p).inverse])
 
 
-def _position_rows(dae: Dae) -> Any:
-    """Return the Function (q, s, p, t) -> C, c and E_ii relative to the diagonal of C W^-1 C^T, of coordinates."""
-    q, _, s, p, t = _symbols(dae)
-    Phi, positions = dae.assembly.closing(q, p, t), dae.assembly.positions(q, s, p, t)
-    met, leanings = ca.vertcat(Phi, positions), dae.assembly.leanings(q, s, p, t)
+def _position_rows(of: Assembly) -> Any:
+    """Return the Function (q, s, p, t) -> C, c and E_ii relative to the diagonal of C W^-1 C^T, of coordinates.
+
+    And what is added to E where corrections go astray, and whether c is at round-off.
+    """
+    q, s, p, t = (ca.SX.sym(name, of.positions.size1_in(number)) for number, name in enumerate("qspt"))
+    Phi, positions = of.closing(q, p, t), of.positions(q, s, p, t)
+    met, leanings = ca.vertcat(Phi, positions), of.leanings(q, s, p, t)
     gap = ca.sumsqr(met)
-    damping = LEANING * gap / (gap + OPEN**2) if leanings.numel() else ca.SX(0)
-    C = dae.assembly.slopes[0](q, s, p, t) if dae.assembly.slopes else ca.jacobian(ca.vertcat(met, leanings), q)
+    open_part = LEANING * gap / (gap + OPEN**2)
+    damping = open_part if leanings.numel() else ca.SX(0)
+    C = of.slopes[0](q, s, p, t) if of.slopes else ca.jacobian(ca.vertcat(met, leanings), q)
     yielding = _parts((Phi, damping), (positions, YIELDING + damping), (leanings, ca.SX(LEANING)))
-    rows = [C, ca.densify(ca.vertcat(met, ca.SX(leanings.numel(), 1))), ca.densify(yielding)]
+    terms = ca.fmax(1, ca.fabs(C[: met.numel(), :]) @ ca.fmax(1, ca.fabs(q)))
+    closed = ca.norm_inf(ca.densify(ca.vertcat(0, met / terms))) <= ROUND_OFF
+    eased = _parts((met, open_part), (leanings, ca.SX(0)))
+    rows = [C, ca.densify(ca.vertcat(met, ca.SX(leanings.numel(), 1))), ca.densify(yielding), ca.densify(eased), closed]
     return merged("position_rows", [q, s, p, t], rows)
 
 
@@ -173,12 +357,12 @@ def _rate_rows(dae: Dae) -> Any:
 def _residual(dae: Dae) -> Any:
     """Return the Function (c of coordinates, c of rates, s, p, t) -> the residual of a start."""
     of = dae.assembly
-    holonomic, positions, leanings, nonholonomic, rates = (
-        item.numel_out(0) for item in (of.closing, of.positions, of.leanings, dae.g, of.rates)
+    holonomic, positions, nonholonomic, rates = (
+        item.numel_out(0) for item in (of.closing, of.positions, dae.g, of.rates)
     )
-    c, d = ca.SX.sym("c", holonomic + positions + leanings), ca.SX.sym("d", holonomic + nonholonomic + rates)
+    c, d = ca.SX.sym("c", holonomic + positions), ca.SX.sym("d", holonomic + nonholonomic + rates)
     _, _, s, p, t = _symbols(dae)
-    met, asked, _ = ca.vertsplit(c, [0, holonomic, holonomic + positions, c.numel()])
+    met, asked = ca.vertsplit(c, [0, holonomic, c.numel()])
     bound, asked_rates = ca.vertsplit(d, [0, holonomic + nonholonomic, d.numel()])
     parts = ca.vertcat(0, met, bound, TOLERANCE / DIGITS * ca.vertcat(asked, asked_rates) / of.sizes(s, p, t))
     return merged("start_residual", [c, d, s, p, t], [ca.norm_inf(ca.densify(parts))])
@@ -390,18 +574,19 @@ def _lengths(length: Any) -> npt.NDArray[np.float64]:
 
 def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any:
     """Return the coordinates at which the assembly stops."""
-    q = dae.assembly.guess(s[: len(dae.assembly.starts)], p, t)
-    if not dae.n:
-        return q
-    formula = start_formula(dae)
-    stage, given = next(item for item in formula.stages if isinstance(item, Stage)), formula.arguments
-    correct = ca.Function("correct", [stage.unknowns, formula.x, given.p, given.t], [stage.correction])
-    for _ in range(100):
-        change = correct(q, s, p, t)
-        q = q + change
-        if not np.any(np.abs(_column(change)) > np.fmax(NO_CHANGE, NO_DIGIT * np.abs(_column(q)))):
-            break
-    return q
+    of, own = dae.assembly, list(s)[: len(dae.assembly.starts)]
+    x = of.sought.guess(own, p, t)
+    if x.numel():
+        symbols = (ca.MX.sym(*item) for item in (("s", len(own)), ("p", dae.n_p), ("t",)))
+        given = list(symbols)
+        stage = _pose_stage(dae, *given)
+        correct = ca.Function("correct", [stage.unknowns, *given], [stage.correction])
+        for _ in range(100):
+            change = correct(x, own, p, t)
+            x = x + change
+            if not np.any(np.abs(_column(change)) > np.fmax(NO_CHANGE, NO_DIGIT * np.abs(_column(x)))):
+                break
+    return of.pose(x, own, p, t)
 
 
 def missed(dae: Dae, q: Any, s: Any, p: Any, t: float) -> npt.NDArray[np.float64]:

@@ -107,17 +107,21 @@ class Prepared:
             return self.scheme.notices
         p, u, s = dae.p_default(), dae.u_default(), dae.s_default()
         extended, own = dae.extended(p), len(dae.assembly.starts)
-        correct = self.bundle.formulas["start"].correct[0]
+        start = self.bundle.formulas["start"]
 
-        def closed(q: Any) -> Any:
-            for _ in range(MAX_CORRECTIONS):
-                q, size = correct(s, u, 0 * u, p, 0.0, self.step, np.concatenate([q, np.zeros(dae.n)]))
-                q = np.array(q).ravel()
-                if not float(size) > ROUND_OFF:
+        def found(function: Any, z: Any) -> Any:
+            unknowns = np.concatenate([z, np.zeros(start.unknowns - len(z))])
+            return [np.array(item).ravel() for item in function.call([s, u, 0 * u, p, 0.0, self.step, unknowns])]
+
+        def closed(x: Any) -> Any:
+            for _ in range(MAX_CORRECTIONS if len(x) else 0):
+                x, size = found(start.correct[0], x)
+                if not float(size.item()) > ROUND_OFF:
                     break
+            q = dae.assembly.pose(x, s[:own], extended, 0.0)
             Phi = np.max(np.abs(np.array(dae.assembly.closing(q, extended, 0.0))), initial=0.0)
             gap = np.max(missed(dae, q, s[:own], extended, 0.0), initial=0.0)
-            return q if Phi <= TOLERANCE and gap <= DIGITS else None
+            return x if Phi <= TOLERANCE and gap <= DIGITS else None
 
         return (*self.scheme.notices, *start_notices(dae, closed, s[:own], extended))
 

@@ -535,6 +535,19 @@ class _Switched:
         def begun(name: str, found: SX) -> Any:
             return function(name, [s, p, t], ca.vertcat(found, ca.SX.zeros(self.r)))
 
+        tree, placed = plain.tree, plain.placed
+        if tree:
+            x = ca.SX.sym("x", tree.closing.size1_in(0))
+            of_q, of_s = [x, p, t], [x, s, p, t]
+            tree = replace(
+                tree,
+                closing=function("closing", of_q, tree.closing(x, p_0, t)),
+                positions=function("positions", of_s, tree.positions(x, s, p_0, t)),
+                leanings=function("leanings", of_s, tree.leanings(x, s, p_0, t)),
+                guess=function("guess", [s, p, t], tree.guess(s, p_0, t)),
+            )
+            placed = function("placed", of_s, ca.vertcat(plain.pose(x, s, p_0, t), ca.SX.zeros(self.r)))
+
         return replace(
             plain,
             closing=function("closing", [q, p, t], plain.closing(q_0, p_0, t)),
@@ -548,6 +561,8 @@ class _Switched:
             position_names=(*plain.position_names, *names),
             rate_names=(*plain.rate_names, *names),
             slopes=None,
+            tree=tree,
+            placed=placed,
         )
 
     def parametric(self, inner: Any) -> Any:
