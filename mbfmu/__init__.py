@@ -1,4 +1,4 @@
-"""mbfmu: multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers.
+"""mbfmu: multibody mechanisms as FMI 2.0 and 3.0 FMUs with constraint-preserving steppers.
 
 Models
     load                read a model: a name in models/, or a .py, .toml, .urdf or MJCF file

@@ -149,5 +149,5 @@ def test_pytorch_is_told_of_another_shape(smooth: Sensitivity, torch: Any) -> No
 def test_what_is_not_installed_is_named(smooth: Sensitivity, monkeypatch: pytest.MonkeyPatch) -> None:
     for library, made in (("jax", mbfmu.jax_function), ("torch", mbfmu.torch_function)):
         monkeypatch.setitem(sys.modules, library, None)
-        with pytest.raises(UsageError, match=rf'pip install "mbfmu\[{library}\]"'):
+        with pytest.raises(UsageError, match=rf"pip install .*\[{library}\]"):
             made(smooth)

@@ -22,6 +22,7 @@ from rich.console import Console
 
 import mbfmu
 from mbfmu import cli
+from mbfmu.base import extras
 from mbfmu.base.result import read_table
 from mbfmu.cli import console
 from mbfmu.model.library import known_models
@@ -613,7 +614,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
     assert (found.status, found.stdout) == (1, "")
     line = found.stderr.splitlines()[-1]
     assert not [other for other in found.stderr.splitlines() if not other.startswith("mbfmu: ")]
-    assert f'pip install "mbfmu[{extra}]"' in line
+    assert extras.command(extra) in line
     assert [path.name for path in tmp_path.iterdir()] == ["bare"]
 
 

@@ -453,5 +453,5 @@ def test_a_file_is_read_at_its_place_in_a_library_of_the_users(tmp_path: Path) -
 
 def test_without_the_compiler_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rumoca", None)
-    with pytest.raises(UsageError, match=r'pip install "mbfmu\[modelica\]"'):
+    with pytest.raises(UsageError, match=r"pip install .*\[modelica\]"):
         mbfmu.load(FOLDER / "pendulum.mo")

@@ -275,7 +275,7 @@ def test_the_binary_for_windows_runs_under_wine_with_the_same_numbers(
 
 def test_without_zig_a_foreign_platform_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(FmuError, match=r'binary for win64 needs zig.*python -m pip install "mbfmu\[cross\]"'):
+    with pytest.raises(FmuError, match=r"binary for win64 needs zig.*python -m pip install .*\[cross\]"):
         mbfmu.export(mbfmu.load("two_link"), tmp_path / "two_link.fmu", backend="native", platforms=["win64"])
     assert list(tmp_path.iterdir()) == []
 

@@ -506,7 +506,7 @@ def test_a_missing_library_is_named_with_the_way_to_install_it(
     library: str, two_link: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(UsageError, match=rf"{library}.*pip install \"mbfmu\[sweep\]\""):
+    with pytest.raises(UsageError, match=rf"{library}.*pip install .*\[sweep\]"):
         mbfmu.sweep(two_link, STOP, measures=MEASURES, vary={"l1": LENGTHS})
 
 

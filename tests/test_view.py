@@ -496,7 +496,7 @@ def test_what_has_no_bodies_is_refused() -> None:
 
 def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jupyter_threejs_sage", None)
-    with pytest.raises(UsageError, match=r"needs three\.js: .*pip install \"mbfmu\[view\]\""):
+    with pytest.raises(UsageError, match=r"needs three\.js: .*pip install .*\[view\]"):
         mbfmu.view("two_link", 0.01)
 
 
@@ -605,7 +605,7 @@ def test_a_mesh_too_fine_for_a_browser_is_made_coarser(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("file", "reason"),
-    [("none.stl", "there is no such file"), ("junk.stl", "cannot be read"), ("good.stl", 'pip install "mbfmu[view]"')],
+    [("none.stl", "there is no such file"), ("junk.stl", "cannot be read"), ("good.stl", "needs trimesh")],
 )
 def test_a_mesh_that_cannot_be_drawn_is_named_and_left_out(
     file: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,7 +3,8 @@
 Three FMUs: the valve's manoeuvre, the oil, the mechanism. All masters exchange values between steps and hold them, as
 `mbfmu.couple` does by default, so all have to give the same numbers.
 
-Run: python -m examples.coupled.masters [--plot FILE] (needs libcosimpy and ecospy: pip install "mbfmu[masters]")
+Run: python -m examples.coupled.masters [--plot FILE] (needs libcosimpy and ecospy, which the extra
+`masters` brings: python -m pip install -e ".[masters]")
 """
 
 import ctypes

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mbfmu.analysis.sensitivity import Sensitivity
+from mbfmu.base import extras
 from mbfmu.base.arguments import checked
 from mbfmu.errors import UsageError
 
@@ -29,7 +30,7 @@ def jax_function(run: Sensitivity) -> Callable[[Any], Any]:
     try:
         import jax
     except ImportError:
-        raise UsageError('functions of JAX need it: python -m pip install "mbfmu[jax]"') from None
+        raise UsageError(f"functions of JAX need it: {extras.command('jax')}") from None
 
     one_at_a_time = threading.Lock()  # a kernel has one room to work in, and JAX calls from several threads
     shape, n = (len(run.time), len(run.output_names)), len(run.free)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mbfmu.analysis.sensitivity import Sensitivity
+from mbfmu.base import extras
 from mbfmu.base.arguments import checked
 from mbfmu.errors import UsageError
 
@@ -28,7 +29,7 @@ def torch_function(run: Sensitivity) -> Callable[[Any], Any]:
         import torch
         from torch.autograd.function import once_differentiable
     except ImportError:
-        raise UsageError('functions of PyTorch need it: python -m pip install "mbfmu[torch]"') from None
+        raise UsageError(f"functions of PyTorch need it: {extras.command('torch')}") from None
 
     class Run(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod

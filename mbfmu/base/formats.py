@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from mbfmu.base import extras
 from mbfmu.base.files import ending_of, is_stream, write_aside
 from mbfmu.errors import MbfmuError, UsageError
 
@@ -154,7 +155,7 @@ def format_of(path: Path, *, texts: bool = False) -> Format:
     """
     found = FORMATS[ending_of(path, [name for name, item in FORMATS.items() if item.texts or not texts])]
     if found.library and find_spec(found.library) is None:
-        raise UsageError(f"'{path}' needs {found.library}: python -m pip install \"mbfmu[sweep]\"")
+        raise UsageError(f"'{path}' needs {found.library}: {extras.command('sweep')}")
     return found
 
 

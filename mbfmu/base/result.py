@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 import mbfmu
+from mbfmu.base import extras
 from mbfmu.base.arguments import checked
 from mbfmu.base.formats import read_columns, write_columns
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
@@ -170,7 +171,7 @@ class Result:
         try:
             import pandas
         except ImportError:
-            raise UsageError('a DataFrame needs pandas: python -m pip install "mbfmu[pandas]"') from None
+            raise UsageError(f"a DataFrame needs pandas: {extras.command('pandas')}") from None
         return pandas.DataFrame(self.values, index=pandas.Index(self.time, name="time"), columns=list(self.names))
 
     @checked

@@ -75,7 +75,7 @@ COMMANDS: dict[str, Callable[..., console.Report]] = {
 app = typer.Typer(
     name="mbfmu",
     cls=console.Group,
-    help="Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers.",
+    help="Multibody mechanisms as FMI 2.0 and 3.0 FMUs with constraint-preserving steppers.",
     pretty_exceptions_enable=False,
 )
 for name, function in COMMANDS.items():
@@ -87,7 +87,7 @@ def common(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="show versions, compiler and extras, and stop")] = False,
 ) -> None:
-    """Multibody mechanisms as FMI 2.0 co-simulation FMUs with constraint-preserving steppers."""
+    """Multibody mechanisms as FMI 2.0 and 3.0 FMUs with constraint-preserving steppers."""
     with console.printing():
         for line in machine.lines() if version else ():
             console.out.print(line, markup=False, soft_wrap=True, highlight=False)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, metadata, version
 
 import mbfmu
+from mbfmu.base import extras
 
 
 def lines() -> Iterator[str]:
@@ -19,7 +20,7 @@ def lines() -> Iterator[str]:
     there, missing = _extras()
     yield f"extras: {', '.join(there) or 'none'}"
     if missing:
-        yield f'extras not installed: {", ".join(missing)} (python -m pip install "mbfmu[{",".join(missing)}]")'
+        yield f"extras not installed: {', '.join(missing)} ({extras.command(*missing)})"
 
 
 def _compiler() -> str:

@@ -19,6 +19,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
+from mbfmu.base import extras
 from mbfmu.base.cache import cache_folder, check_folder, keep, list_folder, passing_folder, verified
 from mbfmu.errors import MbfmuError, UsageError
 
@@ -59,14 +60,12 @@ TARGETS = {
     "darwin64": (("x86_64-macos.11.0", "aarch64-macos.11.0"), ".dylib"),
 }
 """Zig's names of the processors of each FMI platform, and the suffix of the platform's libraries."""
-ZIG = 'python -m pip install "mbfmu[cross]"'
-"""Command that installs zig, a C compiler for every platform."""
 REMEDIES = {
     "linux": "install gcc, such as by `apt install gcc libc6-dev` or `dnf install gcc`, or zig",
     "darwin": "install the command line tools by `xcode-select --install`, or zig",
     "win32": "install zig",
 }
-"""Advice on how to get a C compiler, by `sys.platform`; `ZIG` follows."""
+"""Advice on how to get a C compiler, by `sys.platform`; the command that installs zig follows."""
 PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
 """Zig's names of processors whose name in `platform.machine()` differs."""
 ROUNDED = "-ffp-contract=off"
@@ -189,7 +188,7 @@ def _processor() -> str:
 
 def remedy() -> str:
     """Return how to get a C compiler."""
-    return f"{REMEDIES.get(sys.platform, 'install gcc, clang or zig')}: {ZIG}"
+    return f"{REMEDIES.get(sys.platform, 'install gcc, clang or zig')}: {extras.command('cross')}"
 
 
 def cross(name: str) -> tuple[Toolchain, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.base import extras
 from mbfmu.base.arguments import checked, numbers
 from mbfmu.errors import ResultWarning, UnknownNameError, UsageError, nearest
 from mbfmu.run.batch import BatchSimulation
@@ -17,7 +18,7 @@ try:
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 except ImportError:
-    raise UsageError('environments need gymnasium: python -m pip install "mbfmu[learning]"') from None
+    raise UsageError(f"environments need gymnasium: {extras.command('learning')}") from None
 
 Array = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import bmat, coo_matrix, csr_matrix, diags, kron
 
 from mbfmu.analysis.reduction.model import Array, FiniteElementModel, Numbers
+from mbfmu.base import extras
 from mbfmu.base.arguments import check_type
 from mbfmu.errors import ModelFileError, UsageError
 
@@ -163,7 +164,7 @@ def _numbers(name: str, numbers: Any, count: int) -> Numbers:
 def _require() -> None:
     missing = [name for name, module in (("scikit-fem", "skfem"), ("meshio", "meshio")) if find_spec(module) is None]
     if missing:
-        raise UsageError(f'meshes need {" and ".join(missing)}: python -m pip install "mbfmu[flexible]"')
+        raise UsageError(f"meshes need {' and '.join(missing)}: {extras.command('flexible')}")
 
 
 def _mesh(kind: str, points: Array, corners: Numbers) -> Any:

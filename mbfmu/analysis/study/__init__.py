@@ -14,6 +14,7 @@ from mbfmu.analysis.study.points import grid, points
 from mbfmu.analysis.study.subjects import Study, Subject, fmu_subject, model_subject, refuse_structure
 from mbfmu.analysis.study.table import Row, Table
 from mbfmu.analysis.study.together import WORTH
+from mbfmu.base import extras
 from mbfmu.base.arguments import checked
 from mbfmu.errors import UsageError
 from mbfmu.model import Model
@@ -89,7 +90,7 @@ def sweep(
         import distributed  # noqa: F401 - if it is missing, say so before anything is prepared
         import pyarrow  # noqa: F401
     except ImportError as error:
-        raise UsageError(f'a sweep needs {error.name}: python -m pip install "mbfmu[sweep]"') from None
+        raise UsageError(f"a sweep needs {error.name}: {extras.command('sweep')}") from None
     if not (math.isfinite(stop) and stop > 0):
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
     if scheduler and workers:

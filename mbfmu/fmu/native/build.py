@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 
+from mbfmu.base import extras
 from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import SETTING, Interface, interface
 from mbfmu.fmu.native.tables import arrays_header, guid_header, model_header, variables_header
@@ -211,5 +212,5 @@ def _toolchains(platform: str) -> tuple[Toolchain, ...]:
         return (compiler,)
     if not found:
         here = "no C compiler ($CC, cc, gcc or clang)" if is_here(platform) else "this machine's compiler cannot"
-        raise FmuError(f'a binary for {platform} needs zig, {here}: python -m pip install "mbfmu[cross]"')
+        raise FmuError(f"a binary for {platform} needs zig, {here}: {extras.command('cross')}")
     return found

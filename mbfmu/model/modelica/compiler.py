@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from mbfmu.base import extras
 from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UnknownNameError, UsageError, nearest
 from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.modifiers import check_names, check_nesting
@@ -92,7 +93,7 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
             warnings.simplefilter("ignore")
             import rumoca
     except ImportError:
-        raise UsageError('a .mo file needs rumoca: python -m pip install "mbfmu[modelica]"') from None
+        raise UsageError(f"a .mo file needs rumoca: {extras.command('modelica')}") from None
     kept = re.sub(r"[^\n]", " ", text[: within.end()]) + text[within.end() :] if within else text
     everything = whole(kept, home)
     try:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mbfmu.base import extras
 from mbfmu.errors import MbfmuError, ModelFileError
 from mbfmu.model.robot.xml import Element
 from mbfmu.model.robot_options import RobotOptions
@@ -38,7 +39,7 @@ def expanded(path: Path, source: Source, macro: Element, options: RobotOptions) 
         import xacro
         from xacro import substitution_args
     except ImportError:
-        what = f'<{macro.tag}> is xacro, which needs its reader: python -m pip install "mbfmu[xacro]", or run'
+        what = f"<{macro.tag}> is xacro, which needs its reader: {extras.command('xacro')}, or run"
         raise source.error(macro.line, f"{what} `xacro {path.name} > {path.name.partition('.')[0]}.urdf`") from None
 
     def find(package: str) -> str:

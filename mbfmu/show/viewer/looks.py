@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.base import extras
 from mbfmu.model.library import known_models
 from mbfmu.model.robot.assembly import names_of
 from mbfmu.model.robot.robot import Origin, Robot, Visual
@@ -165,7 +166,7 @@ def _mesh(visual: Visual, urdf: Path, packages: Packages, most: int) -> tuple[Ar
         if not triangles.size:
             raise ValueError("it contains no triangles")
     except ImportError:
-        warnings.warn(f'{what}: it needs trimesh: python -m pip install "mbfmu[view]"', stacklevel=2)
+        warnings.warn(f"{what}: it needs trimesh: {extras.command('view')}", stacklevel=2)
         return None
     except Exception as error:  # noqa: BLE001 - readers raise many kinds of errors for foreign files
         warnings.warn(f"{what}: '{file}' cannot be read: {' '.join(str(error).split())}", stacklevel=2)

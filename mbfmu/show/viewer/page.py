@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
+from mbfmu.base import extras
 from mbfmu.base.files import ending_of, write_aside
 from mbfmu.base.result import KINDS, Result, coordinates
 from mbfmu.errors import UsageError
@@ -110,7 +111,7 @@ def three_js() -> str:
     try:
         return (resources.files("jupyter_threejs_sage") / THREE).read_text(encoding="utf-8")
     except (ImportError, OSError):
-        raise UsageError('a page needs three.js: python -m pip install "mbfmu[view]"') from None
+        raise UsageError(f"a page needs three.js: {extras.command('view')}") from None
 
 
 def refuse_page(path: str | os.PathLike[str] = "page.html") -> None:
