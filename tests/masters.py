@@ -182,10 +182,14 @@ def status_of(call: Callable[..., Any], *arguments: Any) -> int:
     return 0
 
 
+needs_loader = pytest.mark.skipif(sys.platform == "darwin", reason="pythonfmu has no loader for macOS")
+"""Mark of tests that run FMUs of the default back end."""
+
+
 def need(master: str) -> None:
     """Skip a test where a master cannot be installed."""
-    if master == "libcosim" and sys.version_info < (3, 11):
-        pytest.skip("libcosimpy needs Python 3.11 or newer")
+    if master == "libcosim" and (sys.version_info < (3, 11) or sys.platform == "darwin"):
+        pytest.skip("libcosimpy needs Python 3.11 or newer, on Linux or Windows")
 
 
 def run_fmpy(

@@ -1,17 +1,12 @@
-"""The structure holds: imports follow the pipeline, heavy libraries live in one room, the wheel is complete."""
+"""The structure holds: imports follow the pipeline, heavy libraries live in one room."""
 
 import ast
 import subprocess
 import sys
-import tarfile
-import zipfile
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hatchling.builders.sdist import SdistBuilder
-from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "mbfmu"
@@ -167,40 +162,3 @@ def test_importing_the_package_or_the_command_line_imports_nothing_heavy(module:
     script = f"import sys, {module}; print(sorted({{*'{heavy}'.split()}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize("builder", [WheelBuilder, SdistBuilder])
-def test_a_distribution_carries_the_sources_of_native_fmus_and_the_licence_of_their_headers(
-    builder: Any, tmp_path: Path
-) -> None:
-    made = Path(next(builder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])))
-    if made.suffix == ".whl":
-        with zipfile.ZipFile(made) as archive:
-            names = archive.namelist()
-    else:
-        with tarfile.open(made) as archive:
-            names = [name.partition("/")[2] for name in archive.getnames()]
-    native = [path for path in (PACKAGE / "fmu" / "native").rglob("*") if path.suffix in {".c", ".h", ".txt"}]
-    assert len(native) >= 8
-    assert {path.relative_to(ROOT).as_posix() for path in native} <= set(names)
-    assert made.suffix != ".whl" or any("licenses/" in name and name.endswith("BSD-2-Clause.txt") for name in names)
-
-
-def test_a_wheel_finds_its_models_and_recipes_anywhere(tmp_path: Path) -> None:
-    wheel = next(WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
-    site = tmp_path / "site"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    script = (
-        "import mbfmu, mbfmu.fmu.recipe as r\n"
-        "print(mbfmu.__file__, mbfmu.load('two_link').name, sorted(r.known_recipes()))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path, env={"PYTHONPATH": str(site)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    where, model, recipes = done.stdout.split(" ", 2)
-    assert where.startswith(str(site))
-    assert model == "two_link"
-    assert "two_link_rattle" in recipes

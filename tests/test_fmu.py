@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from harness import examples, thorough
 from hypothesis import HealthCheck, given
-from masters import Instance, Unpacked, refused, run_in_two_threads, status_of
+from masters import Instance, Unpacked, needs_loader, refused, run_in_two_threads, status_of
 from mechanisms import slider_crank, spatial_arm
 
 import mbfmu
@@ -30,6 +30,9 @@ from mbfmu.prepared.prepare import Prepared, prepare
 H = 1e-3
 TORQUES = {"shoulder.tau": 7.0, "elbow.tau": -2.0}
 NOT_FINITE = (math.nan, math.inf, -math.inf)
+KERNEL = {"linux": "kernel_linux64.so", "win32": "kernel_win64.dll"}.get(sys.platform, "")
+"""Name of the compiled kernel in an FMU for this machine."""
+pytestmark = needs_loader
 WARNING, DISCARD, ERROR, FATAL = fmi2.fmi2Warning, fmi2.fmi2Discard, fmi2.fmi2Error, fmi2.fmi2Fatal
 
 
@@ -945,7 +948,8 @@ def alone(arm: Unpacked, resources: Path, cwd: Path) -> subprocess.CompletedProc
     shown = [arm.references[name] for name in arm.names("output", "local")]
     script = ALONE.format(unique=module[-32:], resources=str(resources), module=module, references=shown)
     command = [sys.executable, "-I", "-S", "-W", "error", "-c", script]
-    return subprocess.run(command, capture_output=True, text=True, env={}, cwd=cwd, timeout=60, check=False)
+    system = {name: value for name, value in os.environ.items() if name == "SYSTEMROOT"}  # Windows starts none without
+    return subprocess.run(command, capture_output=True, text=True, env=system, cwd=cwd, timeout=60, check=False)
 
 
 def test_with_a_compiled_kernel_the_slave_needs_only_the_standard_library(arm: Unpacked, tmp_path: Path) -> None:
@@ -964,7 +968,7 @@ def interpreted(arm_of_each_stepper: Unpacked, tmp_path: Path) -> Unpacked:
     """A copy of an FMU without its compiled kernel."""
     folder = tmp_path / "interpreted"
     shutil.copytree(arm_of_each_stepper.folder, folder)
-    (folder / "resources" / "kernel_linux64.so").unlink()
+    (folder / "resources" / KERNEL).unlink()
     copy = object.__new__(Unpacked)
     copy.__dict__.update(arm_of_each_stepper.__dict__, folder=folder)
     return copy
@@ -996,7 +1000,7 @@ def test_the_interpreted_kernel_rolls_back_bitwise_and_refuses_what_the_compiled
 def test_without_compiled_kernel_and_casadi_the_slave_says_what_to_install(arm: Unpacked, tmp_path: Path) -> None:
     resources = tmp_path / "resources"
     shutil.copytree(arm.folder / "resources", resources)
-    (resources / "kernel_linux64.so").unlink()
+    (resources / KERNEL).unlink()
     done = alone(arm, resources, tmp_path)
     assert done.returncode == 1
     assert "python -m pip install casadi" in done.stderr
@@ -1005,7 +1009,7 @@ def test_without_compiled_kernel_and_casadi_the_slave_says_what_to_install(arm: 
 def test_a_compiled_kernel_that_cannot_be_loaded_is_passed_over(arm: Unpacked, tmp_path: Path) -> None:
     folder = tmp_path / "other_processor"
     shutil.copytree(arm.folder, folder)
-    (folder / "resources" / "kernel_linux64.so").write_bytes(b"\x7fELF of another processor")
+    (folder / "resources" / KERNEL).write_bytes(b"\x7fELF of another processor")
     copy = object.__new__(Unpacked)
     copy.__dict__.update(arm.__dict__, folder=folder)
     np.testing.assert_allclose(fresh_run(copy, 3), fresh_run(arm, 3), rtol=1e-12, atol=1e-12)

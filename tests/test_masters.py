@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from masters import Array, MasterError, run_ecos, run_fmpy, run_libcosim
+from masters import Array, MasterError, needs_loader, run_ecos, run_fmpy, run_libcosim
 
 import mbfmu
 from mbfmu.model import System
@@ -15,6 +15,7 @@ NAMES = (
     "energy.total", "link2.frame_b.r_0[1]", "link2.frame_b.r_0[2]",
 )  # fmt: skip
 TORQUES = {"shoulder.tau": 12.0, "elbow.tau": -3.0}
+pytestmark = needs_loader
 OTHERS = {"libcosim": run_libcosim, "ecos": run_ecos}
 
 

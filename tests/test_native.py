@@ -32,6 +32,7 @@ import mbfmu
 from mbfmu import cli
 from mbfmu.checker import check
 from mbfmu.errors import UsageError
+from mbfmu.kernel.toolchain import HERE
 
 H = 1e-3
 ARM = Case("two_link", "rattle")
@@ -547,7 +548,7 @@ def test_the_command_line_exports_a_native_fmu_for_this_machine(
 ) -> None:
     assert command("--backend", "native", "--real-time", "--passes", "3", "-o", "arm.fmu") == (0, "")
     fmu = Unpacked(tmp_path / "arm.fmu", tmp_path / "arm")
-    assert [path.name for path in (fmu.folder / "binaries").iterdir()] == ["linux64"]
+    assert [path.name for path in (fmu.folder / "binaries").iterdir()] == [HERE[sys.platform]]
     assert fmu.variables["solver.correction"].description.startswith("size of the last of 3 corrections")
     description = fmu.description.coSimulation
     assert description.canInterpolateInputs
