@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tarfile
@@ -241,5 +242,5 @@ def test_a_released_wheel_passes_the_index_runs_the_demo_and_gets_an_extra_in_a_
         python, "-c", "from mbfmu.base import extras; print(extras.command('xacro'))", folder=tmp_path, **there
     )
     assert files[0] in command
-    subprocess.run(command.strip(), shell=True, cwd=tmp_path, env={**os.environ, **there}, check=True)
+    done(*shlex.split(command), folder=tmp_path, **there)
     done(python, "-c", "import xacro", folder=tmp_path, **there)
