@@ -182,8 +182,10 @@ def status_of(call: Callable[..., Any], *arguments: Any) -> int:
     return 0
 
 
-needs_loader = pytest.mark.skipif(sys.platform == "darwin", reason="pythonfmu has no loader for macOS")
-"""Mark of tests that run FMUs of the default back end."""
+NO_LOADER = "pythonfmu has no loader for macOS" if sys.platform == "darwin" else ""
+"""Reason why FMUs of the default back end do not run here; empty where they do."""
+needs_loader = pytest.mark.skipif(bool(NO_LOADER), reason=NO_LOADER)
+"""Mark of tests that run such FMUs."""
 
 
 def need(master: str) -> None:
