@@ -20,6 +20,7 @@ from hatchling.builders.wheel import WheelBuilder
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 import mbfmu
 from mbfmu.base import extras
@@ -95,6 +96,19 @@ def test_pythons_and_systems_that_the_metadata_claims_are_those_that_the_workflo
     names = {"MacOS": "macos", "Microsoft :: Windows": "windows", "POSIX :: Linux": "ubuntu"}
     systems = re.findall(r"Operating System :: (.*?)(?= [A-Z]\w+ ?\w* ::|$)", claimed)
     assert {names[system] for system in systems} == set(re.findall(r"\b(\w+)-latest", workflow))
+
+
+def test_the_changelog_has_one_line_a_change_and_a_screen_a_version() -> None:
+    head, *sections = re.split(r"^## (?=.*$)", text_of("CHANGELOG.md"), flags=re.MULTILINE)
+    assert head.startswith("# Changelog\n")
+    titles = [section.partition("\n")[0] for section in sections]
+    assert titles[:2] == ["Unreleased", mbfmu.__version__]
+    versions = [Version(title) for title in titles[1:]]
+    assert versions == sorted(versions, reverse=True)
+    for section in sections:
+        _, *lines = section.strip().splitlines()
+        assert len(lines) <= 40, "longer than a screen"
+        assert [line for line in lines if line and not re.fullmatch(r"\* [A-Z`].{,116}\.", line)] == []
 
 
 # -- how it is installed --------------------------------------------------------------------------------------------
