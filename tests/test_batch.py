@@ -405,7 +405,7 @@ def test_a_class_of_many_instances_is_derived_from_theirs() -> None:
 
     assert type(Arm("two_link")) is Arm
     assert type(Arms("two_link", batch=2)) is Arms
-    with pytest.raises(UsageError, match=r"Arm: .*stepping\.batch\.BatchSimulation"):
+    with pytest.raises(UsageError, match=r"Arm: .*run\.batch\.BatchSimulation"):
         Arm("two_link", batch=2)
 
 
