@@ -300,7 +300,9 @@ static void pass_wrong_arguments(void) {
     CHECK(fmi2SetBoolean(c, &output, 1, &boolean) == fmi2Error);
     CHECK(fmi2GetString(c, &output, 1, &string) == fmi2Error);
     CHECK(fmi2SetString(c, &output, 1, &string) == fmi2Error);
+#ifndef EXCHANGE /* there the rate of stabilisation can be known */
     CHECK(fmi2GetDirectionalDerivative(c, &output, 1, &parameter, 1, &value, &found) == fmi2Error);
+#endif
     CHECK(fmi2GetDirectionalDerivative(c, &output, 1, &output, 1, &value, &found) == fmi2Error);
     CHECK(fmi2GetDirectionalDerivative(c, &parameter, 1, 0, 0, 0, &found) == fmi2Error);
     CHECK(fmi2GetDirectionalDerivative(c, &output, 1, 0, 1, &value, &found) == fmi2Error);

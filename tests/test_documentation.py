@@ -115,7 +115,7 @@ def test_strokes_and_dots_have_the_area_of_their_shape(
 def test_a_picture_shows_every_body_and_joint_inside_its_frame(name: str) -> None:
     prepared = prepare(mbfmu.load(name), "direct", {}, 1e-3)
     dae = prepared.dae
-    found = drawing(dae, prepared.coordinates_of(prepared.initial_state()), dae.p_default())
+    found = drawing(dae, prepared.coordinates_of(prepared.initial_state()), dae.extended(dae.p_default()))
     assert found is not None
     bodies = {item.name.rpartition(".")[0] for item in dae.outputs if item.name.endswith(".r_0[1]")}
     assert {line[0] for line in found.lines} == {body for body in bodies if not body.endswith("frame_b")}

@@ -149,7 +149,8 @@ def test_a_free_beam_with_shear_keeps_momentum(planar: bool) -> None:
     soft = {"E": 1e7, "G": 4e6, "GA_s": 1e4, "modes": 2, "shear": 1}
     turning = {"w": 2.0, "phi": 0.3} if planar else {"w_a": (0.5, -1.0, 2.0), "Q": (1.0, 0.0, 0.0, 0.0)}
     eta = (0.03, -0.002, 0.01) if planar else (0.03, -0.002, 0.02, 0.001, 0.01, -0.01)
-    model = alone(planar, **soft, **turning, eta=eta, r_0=(0.1, 0.2, 0.0)[: 2 if planar else 3])
+    size = 2 if planar else 3
+    model = alone(planar, **soft, **turning, eta=eta, r_0=(0.1, 0.2, 0.0)[:size], v_0=(0.0, 0.0, 0.0)[:size])
     run = mbfmu.simulate(model, stop=0.1, step=1e-3, stepper="nodal_impulse", output_interval=0.05)
     for name in (name for name in run.names if name.startswith("momentum.")):
         assert np.ptp(run[name]) < 1e-12 * (1 + np.abs(run[name]).max())
