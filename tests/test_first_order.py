@@ -151,7 +151,7 @@ def problem(name: str) -> Dae:
 def made(dae: Dae, scheme: Scheme, step: float = 0.01) -> Prepared:
     """Return equations with a stepper, as `prepare` does for a model."""
     stepper = make_scheme(dae, *scheme)
-    parts = dae, stepper, compose(dae, stepper)
+    parts = dae, stepper, compose(dae, stepper), None
     return Prepared(lambda: parts, step)
 
 
@@ -555,7 +555,7 @@ def test_start_values_of_first_order_states_follow_those_of_the_mechanism() -> N
 def mixed(monkeypatch: pytest.MonkeyPatch) -> Dae:
     """The crank with first-order states, derived for whatever model is asked for; nothing of it is cached."""
     monkeypatch.setattr("mbfmu.prepared.prepare.derive", lambda *_: problem("crank"))
-    monkeypatch.setattr("mbfmu.prepared.prepare.cache_key", lambda *_: None)
+    monkeypatch.setattr("mbfmu.prepared.prepare.cache_key", lambda *_, **__: None)
     return problem("crank")
 
 
