@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.free_start import free_notices
-from mbfmu.dae.start import TOLERANCE, missed
+from mbfmu.dae.start import TOLERANCE, column, missed
 
 Array = npt.NDArray[np.float64]
 Closed = Callable[[Array], Array | None]
@@ -40,13 +40,13 @@ def start_notices(dae: Dae, closed: Closed, s: Array, p: Array) -> tuple[str, ..
         p: parameters, shape (n_p,).
     """
     of = dae.assembly
-    first = _column(of.sought.guess(s, p, 0.0))
+    first = column(of.sought.guess(s, p, 0.0))
     found = closed(first)
     if found is None:
         return ()
 
     def posed(x: Array) -> Array:
-        return _column(of.pose(x, s, p, 0.0))
+        return column(of.pose(x, s, p, 0.0))
 
     branches = _other_branch(dae, closed, posed, first, found, s, p)
     return (*_given_way(dae, posed(found), s, p), *branches, *free_notices(dae, first, found, s, p))
@@ -130,14 +130,14 @@ def _other(dae: Dae, closed: Closed, posed: Posed, first: Array, found: Array, s
 
 def _astray(dae: Dae, q: Array, s: Array, p: Array) -> float:
     """Return the largest distance of a coordinate from its guess, m or rad."""
-    return float(np.max(np.abs(_column(dae.assembly.leanings(q, s, p, 0.0))), initial=0.0))
+    return float(np.max(np.abs(column(dae.assembly.leanings(q, s, p, 0.0))), initial=0.0))
 
 
 def _joint_coordinates(dae: Dae, q: Array, p: Array) -> dict[str, float]:
     """Return the coordinates of all joints in a pose, by name."""
     still, nothing = np.zeros(dae.n), np.zeros(dae.m + dae.k)
     u, turned = np.zeros(len(dae.inputs)), dae.angles(q, p, 0.0)
-    y = _column(dae.output(q, still, np.zeros(dae.n_z), turned, still, nothing, u, p, 0.0))
+    y = column(dae.output(q, still, np.zeros(dae.n_z), turned, still, nothing, u, p, 0.0))
     rates = {item.derivative_of for item in dae.outputs if item.derivative_of}
     return {
         item.name: float(value)
@@ -149,7 +149,3 @@ def _joint_coordinates(dae: Dae, q: Array, p: Array) -> dict[str, float]:
 def _with_units(dae: Dae, values: dict[str, float]) -> dict[str, tuple[float, str]]:
     units = {item.name: item.unit for item in dae.outputs}
     return {name: (value, units[name]) for name, value in values.items()}
-
-
-def _column(value: object) -> Array:
-    return np.array(value, dtype=float).reshape(-1)

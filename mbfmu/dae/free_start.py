@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.start import TOLERANCE, free_directions, pose_equations, rate_equations
+from mbfmu.dae.start import TOLERANCE, column, free_directions, pose_equations, rate_equations
 
 Array = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def free_notices(dae: Dae, first: Array, x: Array, s: Array, p: Array) -> Iterat
         p: parameters, shape (n_p,).
     """
     yield from _free_pose(dae, first, x, s, p)
-    yield from _free_rates(dae, _column(dae.assembly.pose(x, s, p, 0.0)), s, p)
+    yield from _free_rates(dae, column(dae.assembly.pose(x, s, p, 0.0)), s, p)
 
 
 def _free_pose(dae: Dae, first: Array, x: Array, s: Array, p: Array) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _free_pose(dae: Dae, first: Array, x: Array, s: Array, p: Array) -> Iterator
         return
     of, symbol = dae.assembly, ca.MX.sym("x", len(x))
     slope = ca.Function("slope", [symbol], [ca.jacobian(of.pose(symbol, s, p, 0.0), symbol)])
-    posed, begun = (_column(of.pose(item, s, p, 0.0)) for item in (x, first))
+    posed, begun = (column(of.pose(item, s, p, 0.0)) for item in (x, first))
     taken, before = (_outputs(dae, q, np.zeros(dae.n), p) for q in (posed, begun))
     parents = {item.name: item.derivative_of for item in dae.outputs}
     free = [parents[name] for name in _moving(dae, posed, np.array(slope(x)) @ ways, p)]
@@ -77,8 +77,8 @@ def _free_rates(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
     if not free_directions(np.vstack([C, np.eye(dae.n)[shapes]])).shape[1]:
         return
     v = -np.linalg.lstsq(C, c, rcond=None)[0]
-    pushed = np.column_stack([_column(dae.momentum(q, way, p)) for way in ways.T])
-    v = v - ways @ np.linalg.solve(ways.T @ pushed, ways.T @ _column(dae.momentum(q, v, p)))
+    pushed = np.column_stack([column(dae.momentum(q, way, p)) for way in ways.T])
+    v = v - ways @ np.linalg.solve(ways.T @ pushed, ways.T @ column(dae.momentum(q, v, p)))
     rates, given, size = _outputs(dae, q, v, p), set(dae.assembly.rate_names), np.max(np.abs(v))
     names = [
         name
@@ -112,14 +112,10 @@ def _outputs(dae: Dae, q: Array, v: Array, p: Array) -> dict[str, float]:
     """Return the outputs at some coordinates and rates, by name; without accelerations and forces."""
     still, nothing = np.zeros(dae.n), np.zeros(dae.m + dae.k)
     u, z = dae.u_default(), np.zeros(dae.n_z)
-    y = _column(dae.output(q, v, z, dae.angles(q, p, 0.0), still, nothing, u, p, 0.0))
+    y = column(dae.output(q, v, z, dae.angles(q, p, 0.0), still, nothing, u, p, 0.0))
     return {item.name: float(value) for item, value in zip(dae.outputs, y, strict=True)}
 
 
 def _listed(texts: Sequence[str]) -> str:
     more = len(texts) - SHOWN
     return ", ".join(texts[:SHOWN]) + (f" and {more} more" if more > 0 else "")
-
-
-def _column(value: object) -> Array:
-    return np.array(value, dtype=float).reshape(-1)

@@ -217,7 +217,7 @@ def rate_equations(dae: Dae, q: Any, s: Any, p: Any, t: float) -> tuple[Any, Arr
         return None
     q = assembled(dae, s, p, t) if q is None else q
     C, c, _ = rate_rows(q, np.zeros(dae.n), s, p, t)
-    return C, _column(c)
+    return C, column(c)
 
 
 def pose_equations(dae: Dae, x: Any, s: Any, p: Any, t: float) -> Array:
@@ -415,8 +415,8 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         t: start time, s.
     """
     q, own = assembled(dae, s, p, t), len(dae.assembly.starts)
-    Phi = np.abs(_column(dae.assembly.closing(q, p, t)))
-    asked = missed(dae, _column(q), s[:own], p, t)
+    Phi = np.abs(column(dae.assembly.closing(q, p, t)))
+    asked = missed(dae, column(q), s[:own], p, t)
     given = [(item.name, value) for item, value in zip(dae.starts, s, strict=True) if not item.guess]
     values = ", ".join(f"{name} = {value:g}" for name, value in given)
     for what, numbers in (("coordinates", [*Phi, *asked]), ("states", s[own:])):
@@ -475,7 +475,7 @@ def gap_error(dae: Dae, q: Any, p: Sequence[float], t: float, number: int) -> st
     x = ca.SX.sym("x", plain.n)
     given, gap = list(p)[: plain.n_p], switches.gap
     slopes = ca.Function("slopes", [x], [ca.densify(ca.jacobian(gap(x, given, t), x))])
-    depth = -_column(gap(list(q)[: plain.n], given, t))[number]
+    depth = -column(gap(list(q)[: plain.n], given, t))[number]
     starts = {item.name for item in dae.starts}
     ways = [
         f"{'raise' if slope > 0 else 'lower'} {name}"
@@ -584,7 +584,7 @@ def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any
         for _ in range(100):
             change = correct(x, own, p, t)
             x = x + change
-            if not np.any(np.abs(_column(change)) > np.fmax(NO_CHANGE, NO_DIGIT * np.abs(_column(x)))):
+            if not np.any(np.abs(column(change)) > np.fmax(NO_CHANGE, NO_DIGIT * np.abs(column(x)))):
                 break
     return of.pose(x, own, p, t)
 
@@ -599,8 +599,8 @@ def missed(dae: Dae, q: Any, s: Any, p: Any, t: float) -> npt.NDArray[np.float64
         p: parameters, shape (n_p,).
         t: time, s.
     """
-    residual = _column(dae.assembly.positions(q, s, p, t))
-    return np.abs(residual) / _column(dae.assembly.sizes(s, p, t))[: len(residual)]
+    residual = column(dae.assembly.positions(q, s, p, t))
+    return np.abs(residual) / column(dae.assembly.sizes(s, p, t))[: len(residual)]
 
 
 def start_slopes(dae: Dae, free: Sequence[tuple[bool, int]]) -> Any:
@@ -645,5 +645,6 @@ def contradicted(dae: Dae, slopes: Sequence[Any]) -> tuple[int, tuple[str, ...]]
     return number, tuple(dict.fromkeys(name for size, name in involved if name and size > SHARE * max(part)))
 
 
-def _column(value: Any) -> npt.NDArray[np.float64]:
+def column(value: Any) -> npt.NDArray[np.float64]:
+    """Return numbers of CasADi as an array, shape (n,)."""
     return np.array(value, dtype=float).reshape(-1)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.start import assembled
+from mbfmu.dae.start import assembled, column
 
 Array = npt.NDArray[np.float64]
 
@@ -49,7 +49,7 @@ def fastest(dae: Dae) -> Rates:
     """
     dae = dae.unswitched
     p, u, s = dae.extended(dae.p_default()), dae.u_default(), dae.s_default()
-    q = _column(
+    q = column(
         assembled(dae, s.tolist(), p.tolist(), 0.0)
         if dae.m
         else dae.assembly.guess(s[: len(dae.assembly.starts)], p, 0.0)
@@ -61,7 +61,7 @@ def fastest(dae: Dae) -> Rates:
 
     def pushed(by_q: Array, by_v: Array) -> Any:
         size = SMALL * (1 + np.abs(q).max(initial=0.0))
-        ends = (_column(dae.force(q + a * size * by_q, a * size * by_v, z, u, p, 0.0)) for a in (1, -1))
+        ends = (column(dae.force(q + a * size * by_q, a * size * by_v, z, u, p, 0.0)) for a in (1, -1))
         first, last = ends
         return (last - first) / (2 * size)
 
@@ -96,10 +96,6 @@ def _largest(M: Array, C: Array, push: Callable[[Array], Any]) -> float:
         except ArpackError:
             values = np.zeros(1)
     return max(0.0, float(values.real.max()))
-
-
-def _column(value: Any) -> Array:
-    return np.array(value, dtype=float).ravel()
 
 
 class Vibration(NamedTuple):

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.analysis.equilibria.problem import Problem, column
+from mbfmu.analysis.equilibria.problem import Problem
+from mbfmu.dae.start import column
 
 Array = npt.NDArray[np.float64]
 

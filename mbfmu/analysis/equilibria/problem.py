@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae import Dae
-from mbfmu.dae.start import assembled
+from mbfmu.dae.start import assembled, column
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 
 Array = npt.NDArray[np.float64]
@@ -292,8 +292,3 @@ def position_slopes(dae: Dae, at: State, p: Any, names: Sequence[str]) -> Array:
     if dae.n_angles:
         some = ca.substitute(some, turned, dae.angles(q, ca.DM(p), 0.0))
     return np.array(ca.Function("slopes", [q], [ca.densify(ca.jacobian(some, q))])(at.q)).reshape(len(names), dae.n)
-
-
-def column(value: Any) -> Array:
-    """Return a column of CasADi as an array, shape (n,)."""
-    return np.array(value, dtype=float).reshape(-1)

@@ -18,8 +18,9 @@ from mbfmu.analysis.equilibria.newton import (
     evaluated,
     newton,
 )
-from mbfmu.analysis.equilibria.problem import Problem, State, column, outputs_at, whole
+from mbfmu.analysis.equilibria.problem import Problem, State, outputs_at, whole
 from mbfmu.analysis.linearization.mechanism import Point, linearized
+from mbfmu.dae.start import column
 from mbfmu.errors import UsageError
 
 Array = npt.NDArray[np.float64]

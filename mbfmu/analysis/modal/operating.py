@@ -16,13 +16,14 @@ from scipy.linalg import expm
 
 from mbfmu.analysis.equilibria import Equilibrium
 from mbfmu.analysis.equilibria.newton import Found, newton
-from mbfmu.analysis.equilibria.problem import Array, Problem, Start, column, whole
+from mbfmu.analysis.equilibria.problem import Array, Problem, Start, whole
 from mbfmu.analysis.equilibria.result import told
 from mbfmu.analysis.equilibria.search import search
 from mbfmu.analysis.linearization import Linear
 from mbfmu.analysis.linearization.mechanism import Point, linearized, point_of
 from mbfmu.analysis.linearization.spinning import quaternions, spin_of
 from mbfmu.dae import Dae, refuse_switched
+from mbfmu.dae.start import column
 from mbfmu.errors import EquilibriumError, UsageError
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import Prepared, prepare

@@ -21,10 +21,10 @@ import numpy.typing as npt
 from scipy.interpolate import make_interp_spline
 
 from mbfmu.analysis.equilibria.newton import FARTHEST, LONGEST, RANK
-from mbfmu.analysis.equilibria.problem import chains, column, whole
+from mbfmu.analysis.equilibria.problem import chains, whole
 from mbfmu.base.result import read_table
 from mbfmu.dae import Dae
-from mbfmu.dae.start import assembled
+from mbfmu.dae.start import assembled, column
 from mbfmu.errors import UnknownNameError, UsageError, first_of, nearest
 from mbfmu.model.expression import Expression
 from mbfmu.run.model import communication_points

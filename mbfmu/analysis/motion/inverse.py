@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.analysis.equilibria.newton import RANK
-from mbfmu.analysis.equilibria.problem import column, whole
+from mbfmu.analysis.equilibria.problem import whole
 from mbfmu.analysis.motion.given import (
     Kinematics,
     Motion,
@@ -34,6 +34,7 @@ from mbfmu.base.arguments import checked
 from mbfmu.base.result import Result, matching, roles
 from mbfmu.dae import Dae, derive, refuse_switched
 from mbfmu.dae.inverse import EFFORT_UNITS
+from mbfmu.dae.start import column
 from mbfmu.errors import MOST_SAID, UnknownNameError, UsageError, first_of, nearest
 from mbfmu.model import Model
 from mbfmu.model.library import model_of

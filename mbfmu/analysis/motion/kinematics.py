@@ -18,7 +18,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.analysis.equilibria.problem import chains, column
+from mbfmu.analysis.equilibria.problem import chains
 from mbfmu.analysis.motion.given import (
     Kinematics,
     Motion,
@@ -39,6 +39,7 @@ from mbfmu.base.arguments import checked
 from mbfmu.base.formats import write_columns
 from mbfmu.base.result import Result, matching, roles
 from mbfmu.dae import Dae, derive
+from mbfmu.dae.start import column
 from mbfmu.errors import UnknownNameError, UsageError, first_of, nearest
 from mbfmu.model import Model
 from mbfmu.model.library import model_of
