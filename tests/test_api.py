@@ -7,6 +7,7 @@ import os
 import pydoc
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +22,15 @@ from matplotlib.figure import Figure
 import mbfmu
 from mbfmu.base.arguments import checked
 from mbfmu.base.result import Result
-from mbfmu.errors import MbfmuError, StepError, StepperError, UnknownNameError, UsageError
+from mbfmu.errors import MbfmuError, ModelFileError, StepError, StepperError, UnknownNameError, UsageError
 from mbfmu.kernel import Interpreted, describe
 from mbfmu.model import Body, Prismatic, Spring, System, World, connect
 from mbfmu.model.library import known_models
+from mbfmu.model.readers import READERS, Reader
 from mbfmu.model.toml import from_toml, to_toml
 from mbfmu.prepared.prepare import prepare
 from mbfmu.show.listing import components
+from mbfmu.show.listing import readers as listed_readers
 from mbfmu.show.listing import steppers as listed_steppers
 from mbfmu.stepper import FAMILIES, Choice, named
 
@@ -720,7 +723,9 @@ EXTENSION = '''
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from mbfmu.model import Joint, Spring
+from mbfmu.errors import ModelFileError
+from mbfmu.model import Body, Prismatic, Spring, System, World, connect
+from mbfmu.model.readers import Reader
 from mbfmu.stepper import Choice, option
 from mbfmu.stepper.direct import FAMILY, direct
 
@@ -738,12 +743,64 @@ def mine(dae, method):
 
 
 MINE = replace(FAMILY, choice=Mine, make=mine)
+MINE_TOO = replace(MINE, order="2")
 
 
 @dataclass(frozen=True)
 class RubberBand(Spring):
     """A spring from another package."""
+
+
+def hung(path):
+    """Read a mass on a spring: the class of the spring and its constant."""
+    kind, constant = path.read_text().split()
+    if kind == "Nothing":
+        return None
+    if float(constant) < 0:
+        raise ModelFileError(f"'{path}': {constant} is below 0")
+    return System(
+        name="hung",
+        planar=True,
+        components=(
+            World(),
+            Prismatic("rail", n=(0.0, 1.0, 0.0), s=-0.5),
+            Body("mass", m=2.0, I_33=1.0),
+            {"Spring": Spring, "RubberBand": RubberBand}[kind]("band", c=float(constant)),
+        ),
+        connections=(
+            connect("world.frame_b", "rail.frame_a"),
+            connect("rail.frame_b", "mass.frame_a"),
+            connect("world.frame_b", "band.frame_a"),
+            connect("band.frame_b", "mass.frame_a"),
+        ),
+    )
+
+
+HUNG = Reader("hung masses", (".hung",), hung, "a mass on a spring")
+GREEDY = Reader("greedy", (".hung", ".toml", ".greedy"), hung)
 '''
+HUNG = "[mbfmu.readers]\nhung = rubber:HUNG\n"
+"""Entry point of a reader."""
+
+
+def hung(c: float) -> System:
+    """Return a mass on a spring."""
+    return System(
+        name="hung",
+        planar=True,
+        components=(
+            World(),
+            Prismatic("rail", n=(0.0, 1.0, 0.0), s=-0.5),
+            Body("mass", m=2.0, I_33=1.0),
+            Spring("band", c=c),
+        ),
+        connections=(
+            connect("world.frame_b", "rail.frame_a"),
+            connect("rail.frame_b", "mass.frame_a"),
+            connect("world.frame_b", "band.frame_a"),
+            connect("band.frame_b", "mass.frame_a"),
+        ),
+    )
 
 
 @pytest.fixture
@@ -788,22 +845,7 @@ def test_a_model_with_a_stepper_of_another_package_is_not_stored_in_the_start_ca
 
 
 def test_a_component_of_another_package_is_listed_and_read_from_toml(install: Callable[[str], None]) -> None:
-    plain = System(
-        name="hung",
-        planar=True,
-        components=(
-            World(),
-            Prismatic("rail", n=(0.0, 1.0, 0.0), s=-0.5),
-            Body("mass", m=2.0, I_33=1.0),
-            Spring("band", c=100.0),
-        ),
-        connections=(
-            connect("world.frame_b", "rail.frame_a"),
-            connect("rail.frame_b", "mass.frame_a"),
-            connect("world.frame_b", "band.frame_a"),
-            connect("band.frame_b", "mass.frame_a"),
-        ),
-    )
+    plain = hung(100.0)
     text = to_toml(plain).replace('type = "Spring"', 'type = "RubberBand"')
     assert "RubberBand" in text
     with pytest.raises(MbfmuError, match="no component 'RubberBand'"):
@@ -853,3 +895,107 @@ def test_the_command_line_lists_other_packages_and_names_a_broken_one(
     assert "mine" in done.stdout
     assert done.stderr.count("notice") == 1
     assert "'bad = broken:MINE'" in done.stderr
+
+
+def test_a_file_of_another_packages_format_is_a_model_like_the_others(
+    install: Callable[[str], None], tmp_path: Path
+) -> None:
+    path = tmp_path / "mass.hung"
+    path.write_text("Spring 100", encoding="utf-8")
+    with pytest.raises(ModelFileError, match=r"a model file ends in \.py, .* or \.mjcf$"):
+        mbfmu.load(path)
+    install(HUNG)
+    assert mbfmu.load(path) == hung(100.0)
+    path = path.rename(tmp_path / "MASS.HUNG")
+    result = mbfmu.simulate(str(path), 0.1)
+    assert np.array_equal(result.values, mbfmu.simulate(hung(100.0), 0.1).values)
+    exported = mbfmu.simulate(mbfmu.export(path, tmp_path / "mass.fmu"), 0.1)
+    np.testing.assert_allclose(exported["rail.s"], result["rail.s"], rtol=0, atol=1e-13)
+    with pytest.raises(ModelFileError, match=r"or \.hung$"):
+        mbfmu.load(tmp_path / "mass.fmu")
+
+
+def test_the_content_of_another_packages_file_decides_what_the_start_cache_has(
+    install: Callable[[str], None], tmp_path: Path
+) -> None:
+    install(HUNG)
+    path, keys = tmp_path / "mass.hung", []
+    for text in ("Spring 100", "Spring 200", "Spring   100", "RubberBand 100"):
+        path.write_text(text, encoding="utf-8")
+        keys.append(prepare(mbfmu.load(path), None, None, 1e-3).key)
+    assert keys[0] == keys[2] == prepare(hung(100.0), None, None, 1e-3).key != keys[1]
+    assert keys[3] is None  # a class that is not mbfmu's own
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Spring -1", "'.*mass.hung': -1 is below 0"),
+        ("Wire 100", "'.*mass.hung': the reader of hung masses fails with KeyError: 'Wire'"),
+        ("Nothing 100", "'.*mass.hung': the reader of hung masses returned a NoneType, not a model"),
+    ],
+)
+def test_a_mistake_in_another_packages_file_is_one_error_that_names_the_file(
+    text: str, message: str, install: Callable[[str], None], tmp_path: Path
+) -> None:
+    install(HUNG)
+    path = tmp_path / "mass.hung"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ModelFileError, match=message):
+        mbfmu.load(path)
+
+
+def test_a_suffix_that_is_mbfmus_own_or_claimed_twice_is_left_out_with_a_warning_that_names_both(
+    install: Callable[[str], None], tmp_path: Path
+) -> None:
+    install(f"{HUNG}greedy = rubber:GREEDY\n")
+    for suffix in ("hung", "greedy"):
+        (tmp_path / f"mass.{suffix}").write_text("Spring 100", encoding="utf-8")
+    greedy, other = (
+        f"entry point '{name} = rubber:{name.upper()}' in group 'mbfmu.readers' of 'rubber'"
+        for name in ("greedy", "hung")
+    )
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert mbfmu.load(tmp_path / "mass.greedy") == hung(100.0)
+        with pytest.raises(ModelFileError, match=r"or \.greedy$"):
+            mbfmu.load(tmp_path / "mass.hung")
+        assert listed_readers()[-1] == {"name": "greedy", "suffixes": [".greedy"], "what_it_is": ""}
+    assert {str(item.message) for item in seen} == {
+        f"{greedy} is left out for '.toml': mbfmu has a '.toml' itself",
+        f"{greedy} and {other} are left out for '.hung', which each of them has: uninstall all but one",
+    }
+
+
+def test_a_stepper_that_two_packages_have_is_left_out_with_a_warning_that_names_both(
+    install: Callable[[str], None],
+) -> None:
+    install("[mbfmu.steppers]\nmine = rubber:MINE\nother = rubber:MINE_TOO\n")
+    with pytest.warns(RuntimeWarning, match=r"rubber:MINE'.* and .*rubber:MINE_TOO'.* are left out for 'mine'"):
+        assert "mine" not in mbfmu.steppers()
+
+
+@pytest.mark.parametrize("suffixes", [".yaml", ("yaml",), (".YAML",), (".tar.gz",), ()])
+def test_a_reader_needs_suffixes_that_files_have(suffixes: Any) -> None:
+    with pytest.raises(UsageError, match=r"reader 'mine': suffixes = .* must be a tuple such as"):
+        Reader("mine", suffixes, mbfmu.load)
+
+
+def test_formats_of_mbfmu_with_one_suffix_differ_by_their_roots() -> None:
+    for row in READERS:
+        assert callable(row.read)
+        assert (row.takes == "options") == bool(row.robot)
+        assert not row.robot or callable(row.read_robot)
+        rivals = [other for other in READERS if set(row.suffixes) & set(other.suffixes)]
+        assert len(rivals) == 1 or all(other.root for other in rivals)
+        assert len({other.root for other in rivals}) == len(rivals)
+
+
+@pytest.mark.parametrize("name", ["pendulum", *(path.stem for path in known_models().values() if path.suffix != ".py")])
+def test_the_suffix_of_a_model_file_may_be_in_upper_case(name: str, tmp_path: Path) -> None:
+    path = known_models()[name]
+    copy = tmp_path / f"{name}{path.suffix.upper()}"
+    copy.write_bytes(path.read_bytes())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # which name the file
+        assert mbfmu.load(copy) == mbfmu.load(path)

@@ -317,7 +317,7 @@ def test_a_model_file_may_lie_anywhere(tmp_path: Path, done: Callable[..., str])
 
 @pytest.mark.parametrize(
     ("what", "shown"),
-    [("models", "two_link"), ("steppers", "rattle"), ("components", "Revolute")],
+    [("models", "two_link"), ("steppers", "rattle"), ("components", "Revolute"), ("readers", "MJCF")],
 )
 def test_list_shows_one_kind_or_all(what: str, shown: str, tmp_path: Path, done: Callable[..., str]) -> None:
     assert shown in done("list", what, cwd=tmp_path)
@@ -354,7 +354,7 @@ def test_the_demo_exports_checks_runs_and_draws(tmp_path: Path, done: Callable[.
 
 RUN = "two_link --stop 0.05 --step 1e-2"
 DOCUMENTS = {
-    "list": {"models", "steppers", "components", "wrote"},
+    "list": {"models", "steppers", "components", "readers", "wrote"},
     "describe two_link": {
         "model",
         "description",

@@ -40,8 +40,8 @@ from mbfmu.model import (
     World,
 )
 from mbfmu.model.mjcf.meshes import read_mesh, solid_of
-from mbfmu.model.mjcf.model import Model, read_model
-from mbfmu.model.mjcf.solids import Solid, box, capsule, cylinder, ellipsoid, merged, sphere
+from mbfmu.model.mjcf.model import MjcfModel, read_model
+from mbfmu.model.mjcf.solids import MassShare, box, capsule, cylinder, ellipsoid, merged, sphere
 from mbfmu.model.robot.assembly import names_of
 from mbfmu.model.robot_options import RobotOptions
 
@@ -99,13 +99,13 @@ def spun(Q: Array, w: Array) -> Array:
     return np.concatenate([[-e @ w], s * w + np.cross(e, w)]) / 2
 
 
-def mapped(model: Model, state: Mapping[str, list[float]]) -> dict[str, tuple[float, float, float]]:
+def mapped(model: MjcfModel, state: Mapping[str, list[float]]) -> dict[str, tuple[float, float, float]]:
     """Coordinate, rate and acceleration of each coordinate, by its name, for a state of MuJoCo."""
     names = names_of(model.robot)
     q, v, a = (np.array(state[name]) for name in ("qpos", "qvel", "qacc"))
     found: dict[str, tuple[float, float, float]] = {}
     at_q = at_v = 0
-    for name, joint in model.found.joints.items():
+    for name, joint in model.bodies.joints.items():
         full = names["joint", name]
         if joint.kind in {"hinge", "slide"}:
             found[f"{full}.{'phi' if joint.kind == 'hinge' else 's'}"] = q[at_q], v[at_v], a[at_v]
@@ -135,7 +135,7 @@ def accelerations(dae: Dae, q: Array, v: Array, u: Array) -> Array:
 
 
 @pytest.fixture(scope="module")
-def derived() -> Mapping[str, tuple[Model, Dae]]:
+def derived() -> Mapping[str, tuple[MjcfModel, Dae]]:
     return {
         name: (read_model(FOLDER / f"{name}.xml", FREE), derive(loaded(FOLDER / f"{name}.xml", FREE), "joint"))
         for name in MODELS
@@ -143,7 +143,7 @@ def derived() -> Mapping[str, tuple[Model, Dae]]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_model_accelerates_as_in_mujoco(name: str, derived: Mapping[str, tuple[Model, Dae]]) -> None:
+def test_a_model_accelerates_as_in_mujoco(name: str, derived: Mapping[str, tuple[MjcfModel, Dae]]) -> None:
     """MuJoCo turns the inertia of a mesh into principal axes to eight digits, and that of the others to sixteen.
 
     Measured: 3e-15 for trees, 2e-14 for loops, 3e-9 for meshes.
@@ -153,12 +153,12 @@ def test_a_model_accelerates_as_in_mujoco(name: str, derived: Mapping[str, tuple
     check_accelerations(model, dae, REFERENCE[name], 1e-7 if name == "meshes" else 1e-10)
 
 
-def check_accelerations(model: Model, dae: Dae, states: list[dict[str, list[float]]], close: float) -> None:
+def check_accelerations(model: MjcfModel, dae: Dae, states: list[dict[str, list[float]]], close: float) -> None:
     for state in states:
         values = mapped(model, state)
         q, v, expected = (np.array([values[item][k] for item in dae.coordinates]) for k in range(3))
         u = np.array(state["ctrl"])[
-            list(model.actuators.places.values())
+            list(model.actuators.indices.values())
         ]  # in the order of the file, as the inputs are
         found = accelerations(dae, q, v, u)
         assert np.abs(found - expected).max() < close * np.abs(expected).max()
@@ -183,7 +183,7 @@ def test_a_keyframe_of_an_aligned_body_is_in_its_inertial_frame(tmp_path: Path) 
     assert [result[f"a.r_0[{k}]"][0] for k in (1, 2, 3)] == pytest.approx((1, 2, 3))
 
 
-def test_the_inputs_stand_in_the_order_of_the_file(derived: Mapping[str, tuple[Model, Dae]]) -> None:
+def test_the_inputs_stand_in_the_order_of_the_file(derived: Mapping[str, tuple[MjcfModel, Dae]]) -> None:
     names = [item.name for item in derived["arm"][1].inputs]
     assert names == [
         "turn_actuator.u", "lift_actuator.u", "swing_actuator.u", "roll_actuator.u", "actuator_5.u", "actuator_6.u"
@@ -239,13 +239,13 @@ def cuboid(a: float, b: float, c: float) -> tuple[Array, npt.NDArray[np.int64]]:
     return corners, np.array([item for i, j, k, n in faces for item in ((i, j, k), (i, k, n))])
 
 
-def check(found: Solid, expected: Solid) -> None:
+def check(found: MassShare, expected: MassShare) -> None:
     assert found.m == pytest.approx(expected.m, rel=1e-12)
     assert found.r == pytest.approx(expected.r, rel=1e-12, abs=1e-12)
     assert np.abs(found.I - expected.I).max() < 1e-12 * np.abs(expected.I).max()
 
 
-SHAPES: dict[str, tuple[Solid, Any]] = {
+SHAPES: dict[str, tuple[MassShare, Any]] = {
     "sphere": (sphere(0.5, shell=False), lambda x, y, z: x * x + y * y + z * z < 0.25),
     "box": (box(0.2, 0.3, 0.4, shell=False), lambda x, y, z: (abs(x) < 0.2) & (abs(y) < 0.3) & (abs(z) < 0.4)),
     "cylinder": (cylinder(0.3, 0.4, shell=False), lambda x, y, z: (x * x + y * y < 0.09) & (abs(z) < 0.4)),
@@ -335,8 +335,8 @@ def test_the_models_of_gymnasium_are_read_whole() -> None:
                 loaded(path)
             continue
         model, system = read_model(path), loaded(path)
-        assert len(of(system, Body)) == sum(body.solid.m > 0 for body in model.found.bodies.values()) > 0
-        assert len(of(system, AffineDrive)) == model.actuators.count == len(model.actuators.found) > 0
+        assert len(of(system, Body)) == sum(body.solid.m > 0 for body in model.bodies.bodies.values()) > 0
+        assert len(of(system, AffineDrive)) == model.actuators.count == len(model.actuators.acting) > 0
 
 
 def test_springs_friction_and_limits_become_components_as_asked(tmp_path: Path) -> None:
@@ -422,11 +422,11 @@ def test_a_mesh_is_drawn_where_its_vertices_are(tmp_path: Path) -> None:
     text = """<mujoco><asset><mesh name="m" file="m.obj" scale="2 2 2" refpos="1 1 1" refquat="1 0 0 1"/></asset>
       <worldbody><body name="a"><joint/><geom type="mesh" mesh="m" pos="1 0 0"/></body></worldbody></mujoco>"""
     path = written(tmp_path, text)
-    (look,) = read_model(path).found.bodies["a"].visuals
+    (look,) = read_model(path).bodies.bodies["a"].visuals
     corner = look.origin.xyz + look.origin.R @ (np.array(look.size) * (2, 2, 3))
     assert corner == pytest.approx((3, -2, 4))  # 2 (1, 1, 2), turned back by 90 degrees about z, from (1, 0, 0)
     uneven = written(tmp_path, text.replace("2 2 2", "2 1 1"))
-    assert not read_model(uneven).found.bodies["a"].visuals
+    assert not read_model(uneven).bodies.bodies["a"].visuals
 
 
 @pytest.mark.parametrize("command", ["describe {}", "simulate {} --stop 0.01", "view {} --stop 0.01 -o out.html"])

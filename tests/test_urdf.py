@@ -54,9 +54,9 @@ from mbfmu.model import (
 )
 from mbfmu.model.library import known_models
 from mbfmu.model.robot.assembly import axis_angle, frames_of, names_of, system_of
-from mbfmu.model.robot.masses import inertias_on_axes, rigid_bodies, told_masses
+from mbfmu.model.robot.masses import inertias_on_axes, notices_of_masses, rigid_bodies
 from mbfmu.model.robot.stiffness import suited
-from mbfmu.model.source import Source
+from mbfmu.model.source import SourceText
 from mbfmu.model.urdf import Origin, RobotOptions, Visual, read_urdf, visuals
 from mbfmu.model.urdf.robot import LARGEST, robot_of
 from mbfmu.show.viewer import looks_of
@@ -68,12 +68,12 @@ BODY = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
 
 def system_from(text: str, **options: Any) -> System:
     asked = RobotOptions(**options)
-    return system_of(robot_of(text.encode(), Source("x.urdf"), asked), asked)
+    return system_of(robot_of(text.encode(), SourceText("x.urdf"), asked), asked)
 
 
 def notices_from(text: str, **options: Any) -> tuple[str, ...]:
-    robot = robot_of(text.encode(), Source("x.urdf"), RobotOptions(**options))
-    return (*robot.notices, *told_masses(robot), *suited(robot).notices)
+    robot = robot_of(text.encode(), SourceText("x.urdf"), RobotOptions(**options))
+    return (*robot.notices, *notices_of_masses(robot), *suited(robot).notices)
 
 
 # -- the motion, against Pinocchio -----------------------------------------------------------------------------------
@@ -451,7 +451,7 @@ def test_the_inertia_on_an_axis_is_the_effort_per_acceleration_there(seed: int, 
     M = pin.crba(model, model.createData(), q)
     inverse = np.linalg.inv(np.triu(M) + np.triu(M, 1).T)
     mine = inertias_on_axes(
-        robot_of(text.encode(), Source("x.urdf"), RobotOptions(base)), {name: values[f"{name}.q"] for name in names}
+        robot_of(text.encode(), SourceText("x.urdf"), RobotOptions(base)), {name: values[f"{name}.q"] for name in names}
     )
     theirs = {name: 1 / inverse[(v := model.joints[model.getJointId(name)].idx_v), v] for name in names}
     assert mine == pytest.approx(theirs, rel=1e-8)
@@ -614,7 +614,7 @@ def test_visuals_are_kept_with_their_frames(tmp_path: Path) -> None:
 
 def test_the_frame_of_every_link_is_a_frame_of_the_system() -> None:
     for text in (ROBOT.read_text(encoding="utf-8"), GRIPPER, FREE.replace("KIND", "floating")):
-        robot = robot_of(text.encode(), Source("x.urdf"))
+        robot = robot_of(text.encode(), SourceText("x.urdf"))
         frames = frames_of(robot, names_of(robot))
         assert set(frames) == set(robot.links)
         assert set(frames.values()) <= system_of(robot).frames()
@@ -700,7 +700,7 @@ def test_inertias_are_checked_of_bodies_that_move_after_fixed_links_are_merged()
     heavy = BODY.replace('value="1"', 'value="90"').replace("<inertial>", '<inertial><origin xyz="0 1 0"/>')
     merged = alone.replace("</robot>", f'<link name="weight">{heavy}</link>{weld("w", "rod", "weight")}</robot>')
     assert notices_from(merged) == ()
-    robot = robot_of(merged.encode(), Source("x.urdf"))
+    robot = robot_of(merged.encode(), SourceText("x.urdf"))
     body = rigid_bodies(robot)["rod"]
     assert (body.links, body.m) == (("rod", "weight"), 91)
     assert body.r_CM == pytest.approx([0.5 / 91, 90 / 91, 0])
@@ -821,7 +821,7 @@ def test_a_base_floats_or_is_fixed_as_asked() -> None:
     hull = explicit.replace('<link name="world"/>', "").replace('type="floating"', "")
     hull = re.sub(r'<joint name="base".*?</joint>', "", hull, flags=re.DOTALL)
     found = system_from(hull, base="floating")
-    assert found == system_of(robot_of(explicit.replace('"base"', '"root_joint"').encode(), Source("x.urdf")))
+    assert found == system_of(robot_of(explicit.replace('"base"', '"root_joint"').encode(), SourceText("x.urdf")))
     assert system_from(explicit, base="floating") == system_from(explicit)
     assert system_from(explicit, base="fixed") == system_from(hull)
     with pytest.raises(UsageError, match=r"base = 'float': did you mean 'floating'"):
@@ -1130,7 +1130,7 @@ def test_a_long_file_of_nonsense_is_refused_at_once(name: str) -> None:
 
 def read_or_refused(content: bytes) -> None:
     try:
-        system_of(robot_of(content, Source("x.urdf")))
+        system_of(robot_of(content, SourceText("x.urdf")))
     except MbfmuError as error:
         assert re.match(r"'x\.urdf', line \d+: ", str(error))  # noqa: PT017 - it may be read as well
 
@@ -1158,4 +1158,4 @@ def test_a_robot_with_one_random_attribute_is_read_or_refused(value: str, data: 
 @given(st.binary(max_size=200))
 def test_random_bytes_are_refused(content: bytes) -> None:
     with pytest.raises(ModelFileError):
-        robot_of(content, Source("x.urdf"))
+        robot_of(content, SourceText("x.urdf"))

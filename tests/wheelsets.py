@@ -24,7 +24,7 @@ from mbfmu.model import (
 from mbfmu.model.component import Input
 from mbfmu.model.frame import SX, Frame, axis_rotation
 from mbfmu.model.relative import axis, velocity_seen, w_rel
-from mbfmu.model.wheel_rail import Touch, kalker, tanh
+from mbfmu.model.wheel_rail import WheelRailPoint, kalker, tanh
 
 FORWARD, LEFT, UP = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 SHARP = 1e-4
@@ -123,7 +123,7 @@ class Published(WheelsetOnTrack):
     def inputs(self, planar: bool) -> tuple[Input, ...]:
         return (*super().inputs(planar), Input("moment", "N.m", "moment of normal forces", internal=True))
 
-    def _turned(self, p: Any, a: Frame, b: Frame) -> Iterator[tuple[int, Touch, SX, SX, SX]]:
+    def _turned(self, p: Any, a: Frame, b: Frame) -> Iterator[tuple[int, WheelRailPoint, SX, SX, SX]]:
         e = self._axle(a, b)
         theta = ca.atan2(-e[0], e[1])
         for side, at in zip((1, -1), self.touches(p, a, b), strict=True):

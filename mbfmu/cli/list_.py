@@ -15,20 +15,22 @@ class Kind(str, Enum):
     models = "models"
     steppers = "steppers"
     components = "components"
+    readers = "readers"
 
 
 def list_(
     _: Tell,
     what: Annotated[Kind | None, typer.Argument(help="leave it out for all")] = None,
 ) -> Report:
-    """List the models, steppers or components."""
+    """List the models, steppers, components or file formats."""
     from mbfmu.cli.tables import table
-    from mbfmu.show.listing import components, models, steppers
+    from mbfmu.show.listing import components, models, readers, steppers
 
     listings: dict[Kind, Callable[[], list[dict[str, Any]]]] = {
         Kind.models: models,
         Kind.steppers: steppers,
         Kind.components: components,
+        Kind.readers: readers,
     }
     found = {kind.value: rows() for kind, rows in listings.items() if what in {None, kind}}
     return Report(found, tuple(table(kind, rows) for kind, rows in found.items()))

@@ -8,7 +8,7 @@ from typing import Protocol
 import casadi as ca
 
 from mbfmu.dae.signals import Signal
-from mbfmu.model.component import Quantity
+from mbfmu.model.component import QuantityField
 from mbfmu.model.frame import SX
 
 Range = tuple[float, float]
@@ -27,7 +27,7 @@ class Item(Protocol):
         """Full dotted name."""
 
     @property
-    def quantity(self) -> Quantity:
+    def quantity(self) -> QuantityField:
         """Unit, description, bounds and type."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mbfmu.errors import ExpressionError, ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
-from mbfmu.model.component import Quantity, Value, check_value, is_name
+from mbfmu.model.component import QuantityField, Value, check_value, is_name
 from mbfmu.model.description import Description, check_items, check_texts
 from mbfmu.model.expression import Expression
 from mbfmu.model.parameter import RESERVED, Parameter
@@ -42,7 +42,7 @@ class Port(Description):
         check_declared(self.name, self.type, self.unit, nominal=self.nominal, items=self.items)
         if isinstance(self.start, str):
             raise ValueRangeError(f"input '{self.name}': start = {self.start!r} must be a number (in {self.unit})")
-        check_value(self.name, self.start, Quantity(self.unit, self.description, type=self.type, items=self.items))
+        check_value(self.name, self.start, QuantityField(self.unit, self.description, type=self.type, items=self.items))
         _check_nominal(self.name, self.nominal)
 
 
@@ -67,7 +67,7 @@ class State(Description):
     nominal: float = 1.0
 
     def __post_init__(self) -> None:
-        check_value(self.name, self.start, Quantity(self.unit, self.description))
+        check_value(self.name, self.start, QuantityField(self.unit, self.description))
         _check_nominal(self.name, self.nominal)
 
 
@@ -101,7 +101,7 @@ class Defined(Description):
 
     def __post_init__(self) -> None:
         check_declared(self.name, self.type, self.unit, nominal=self.nominal, items=self.items)
-        check_value(self.name, self.start, Quantity(self.unit, self.description, type=self.type, items=self.items))
+        check_value(self.name, self.start, QuantityField(self.unit, self.description, type=self.type, items=self.items))
         _check_nominal(self.name, self.nominal)
 
 

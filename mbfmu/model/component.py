@@ -28,11 +28,11 @@ Value: TypeAlias = float | str
 """A number, or an expression of the parameters of the enclosing system."""
 Vector: TypeAlias = tuple[Value, ...]
 OWN_SIZE = (1,)
-"""Sizes of a vector whose length the other fields of a component decide, as `Component.declared` tells."""
+"""Sizes of a vector field whose length other fields of its component decide; `Component.declared` returns it."""
 
 
 @dataclass(frozen=True)
-class Quantity:
+class QuantityField:
     """The meaning of a field of a component.
 
     Args:
@@ -84,7 +84,7 @@ def quantity(
     sizes = (2, 3) if isinstance(default, tuple) else ()
     return field(
         default=default,
-        metadata={"quantity": Quantity(unit, description, min, max, spatial_only, sizes=sizes)},
+        metadata={"quantity": QuantityField(unit, description, min, max, spatial_only, sizes=sizes)},
     )
 
 
@@ -93,7 +93,7 @@ def start(unit: str, description: str, *, sizes: tuple[int, ...] = (), spatial_o
 
     One whose unit is per second is that of a rate.
     """
-    declared = Quantity(unit, description, spatial_only=spatial_only, role="start", sizes=sizes)
+    declared = QuantityField(unit, description, spatial_only=spatial_only, role="start", sizes=sizes)
     return field(default=None, metadata={"quantity": declared})
 
 
@@ -106,7 +106,9 @@ def state(unit: str, description: str, *, nominal: float = 1.0, default: float =
         nominal: usual size; implicit steppers solve for the state in units of this size.
         default: start value.
     """
-    return field(default=default, metadata={"quantity": Quantity(unit, description, role="state", nominal=nominal)})
+    return field(
+        default=default, metadata={"quantity": QuantityField(unit, description, role="state", nominal=nominal)}
+    )
 
 
 def guess(value: Value) -> str:
@@ -118,7 +120,7 @@ def guess(value: Value) -> str:
     return f"{GUESS}({value if isinstance(value, str) else repr(float(value))})"
 
 
-def freed(value: Value | None, declared: Quantity) -> str | None:
+def freed(value: Value | None, declared: QuantityField) -> str | None:
     """Return a start value, or an entry of one, that is free: it becomes a guess, that of a rate is left out."""
     if value is None or declared.is_rate:
         return None
@@ -132,11 +134,11 @@ def never_free(name: str) -> ValueRangeError:
 
 def law(default: Value, unit: str, description: str, *names: str) -> Any:
     """Declare a formula of parameters, of ``time`` and of `names`: `p` holds it as a function of keywords `names`."""
-    return field(default=default, metadata={"law": Law(unit, description, names)})
+    return field(default=default, metadata={"law": FormulaField(unit, description, names)})
 
 
 @dataclass(frozen=True)
-class Law:
+class FormulaField:
     """The meaning of a field that holds a formula.
 
     Args:
@@ -205,7 +207,7 @@ class Component(Description):
             if "direction" in item.metadata:
                 _check_unit_vector(f"{self.name}.{item.name}", getattr(self, item.name))
         for formula, label, value in self.laws():
-            _check_number(f"{self.name}.{label}", value, Quantity(formula.unit, formula.description))
+            _check_number(f"{self.name}.{label}", value, QuantityField(formula.unit, formula.description))
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -220,7 +222,7 @@ class Component(Description):
         """Return the names of the first-order states, in the order of their rates."""
         return tuple(label for declared, label, _ in self.declared() if declared.role == "state")
 
-    def laws(self) -> Iterator[tuple[Law, str, Value]]:
+    def laws(self) -> Iterator[tuple[FormulaField, str, Value]]:
         """Yield law, field name and value of every field that holds a formula."""
         for item in fields(self):
             if "law" in item.metadata:
@@ -232,14 +234,14 @@ class Component(Description):
             if "direction" in item.metadata:
                 yield item.name, tuple(getattr(self, item.name))
 
-    def declared(self) -> Iterator[tuple[Quantity, str, Any]]:
+    def declared(self) -> Iterator[tuple[QuantityField, str, Any]]:
         """Yield quantity, field name and value of every declared field."""
         for item in fields(self):
             if "quantity" in item.metadata:
                 yield item.metadata["quantity"], item.name, getattr(self, item.name)
 
 
-def check_value(name: str, value: Any, declared: Quantity) -> None:
+def check_value(name: str, value: Any, declared: QuantityField) -> None:
     """Raise an error if a value of a component or parameter is not as declared.
 
     Raises:
@@ -255,18 +257,18 @@ def check_value(name: str, value: Any, declared: Quantity) -> None:
     if not isinstance(value, (tuple, list, np.ndarray)) or len(value) not in declared.sizes:
         lengths = " or ".join(map(str, declared.sizes))
         raise ValueRangeError(f"{name} = {value!r} must be a vector of {lengths} entries (in {declared.unit})")
-    for number, item in enumerate(value, 1):
+    for index, item in enumerate(value, 1):
         if item is not None or declared.role != "start":
-            _check_number(f"{name}[{number}]", item, declared)
+            _check_number(f"{name}[{index}]", item, declared)
 
 
-def _check_number(name: str, value: Any, declared: Quantity) -> None:
+def _check_number(name: str, value: Any, declared: QuantityField) -> None:
     if isinstance(value, str):
         inner = guessed(value)
         if inner is not None and (declared.role != "start" or declared.is_rate):
-            what = "a rate has no guess" if declared.role == "start" else "only a start value has a guess"
+            reason = "a rate has no guess" if declared.role == "start" else "only a start value has a guess"
             raise ValueRangeError(
-                f"{name} = {value!r}: {what}; "
+                f"{name} = {value!r}: {reason}; "
                 + (
                     "leave it out, and it takes the least kinetic energy"
                     if declared.role == "start"
@@ -290,7 +292,7 @@ def _check_number(name: str, value: Any, declared: Quantity) -> None:
     if not is_value(number, declared.type):
         raise ValueRangeError(f"{name} = {value} must be {VALUES_OF[declared.type]}")
     if declared.items and not 0 <= number < len(declared.items):
-        listed = ", ".join(f"{place} ({item})" for place, item in enumerate(declared.items))
+        listed = ", ".join(f"{index} ({item})" for index, item in enumerate(declared.items))
         raise ValueRangeError(f"{name} = {value} must be one of {listed}")
     if not declared.min <= number <= declared.max:
         raise ValueRangeError(f"{name} = {value} is outside its bounds {declared.bounds}")

@@ -6,7 +6,7 @@ from math import inf
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from mbfmu.errors import ModelError, NameInUseError
-from mbfmu.model.component import Quantity, check_value, is_name
+from mbfmu.model.component import QuantityField, check_value, is_name
 from mbfmu.model.description import Description
 from mbfmu.model.expression import Expression, constant
 
@@ -16,9 +16,9 @@ ImpactLaw: TypeAlias = Literal["newton", "poisson"]
 """A law of restitution: Newton's for the speeds before and after an impact, or Poisson's for the impulses of its
 compression and expansion."""
 NUMBERS = {
-    "restitution": Quantity("1", "restitution", min=0, max=1),
-    "tangential": Quantity("1", "tangential restitution", min=-1, max=1),
-    "rest": Quantity("m/s or rad/s", "speed of rest", min=0),
+    "restitution": QuantityField("1", "restitution", min=0, max=1),
+    "tangential": QuantityField("1", "tangential restitution", min=-1, max=1),
+    "rest": QuantityField("m/s or rad/s", "speed of rest", min=0),
 }
 """Units and bounds of the fields that may be numbers."""
 UNITS = ("m", "rad")
@@ -112,21 +112,31 @@ class Contact(Description):
     strength: str = ""
 
     def __post_init__(self) -> None:
+        self._check_fields()
+        self._check_parts()
+        self._check_sizes()
+        self._check_gap()
+
+    def _check_fields(self) -> None:
+        """Raise an error for the first field that is not of its type, unit or range."""
         if not is_name(self.name):
             raise NameInUseError(
                 f"'{self.name}' cannot name a contact: use letters (a to z, A to Z), digits and underscores"
             )
-        for what in ("gap", "slide", "slip", "sliding", "static", "normal", "strength"):
-            text = getattr(self, what)
+        for label in ("gap", "slide", "slip", "sliding", "static", "normal", "strength"):
+            text = getattr(self, label)
             if not isinstance(text, str):
                 raise ModelError(
-                    f"contact '{self.name}': {what} = {text!r} is no text: give an expression, such as \"x\""
+                    f"contact '{self.name}': {label} = {text!r} is no text: give an expression, such as \"x\""
                 )
-        for what in ("unit", "slip_unit"):
-            if getattr(self, what) not in UNITS:
-                raise ModelError(f"contact '{self.name}': {what} = {getattr(self, what)!r}; take 'm' or 'rad'")
-        for what, declared in NUMBERS.items():
-            check_value(f"{what} of contact '{self.name}'", getattr(self, what), declared)
+        for label in ("unit", "slip_unit"):
+            if getattr(self, label) not in UNITS:
+                raise ModelError(f"contact '{self.name}': {label} = {getattr(self, label)!r}; take 'm' or 'rad'")
+        for label, declared in NUMBERS.items():
+            check_value(f"{label} of contact '{self.name}'", getattr(self, label), declared)
+
+    def _check_parts(self) -> None:
+        """Raise a `ModelError` unless it has a gap or a slip, and all that belongs to these and nothing else."""
         if not (self.gap or self.slides):
             raise ModelError(f"contact '{self.name}' has neither a gap nor a slip: give one")
         if self.slide and self.slip:
@@ -138,15 +148,21 @@ class Contact(Description):
             )
         if self.slides != bool(self.sliding or self.strength):
             raise ModelError(f"contact '{self.name}': slip (or slide) and sliding belong together: give both or none")
+
+    def _check_sizes(self) -> None:
+        """Raise a `ModelError` if there is no such law of impact, or a force is below zero."""
         if self.impact_law not in get_args(ImpactLaw):
             known = " or ".join(f"'{law}'" for law in get_args(ImpactLaw))
             raise ModelError(f"contact '{self.name}': impact_law is '{self.impact_law}'; take {known}")
         if not isinstance(self.pull, str) and not 0 <= self.pull < inf:
             raise ModelError(f"contact '{self.name}': a pull of {self.pull} is none; give 0 or a positive number")
-        for what in ("sliding", "static", "strength"):
-            text = getattr(self, what)
+        for label in ("sliding", "static", "strength"):
+            text = getattr(self, label)
             if text and not Expression(text).names and constant(text) < 0:
-                raise ModelError(f"contact '{self.name}': {what} = '{text}' would drive what slides; give 0 or more")
+                raise ModelError(f"contact '{self.name}': {label} = '{text}' would drive what slides; give 0 or more")
+
+    def _check_gap(self) -> None:
+        """Raise a `ModelError` if it states what its gap gives, or what only a gap can have."""
         if self.gap and self.normal != "0":
             raise ModelError(f"contact '{self.name}': its gap gives the normal force; leave normal out")
         if self.pull != 0 and not self.gap:
@@ -163,10 +179,10 @@ class Contact(Description):
 
     def texts(self) -> Iterator[ContactText]:
         """Yield each expression, and what it may depend on."""
-        for what, kinds in TEXTS.items():
-            text = str(getattr(self, what))
+        for label, kinds in TEXTS.items():
+            text = str(getattr(self, label))
             if text:
-                yield ContactText(what, text, kinds, NEEDED.get(what, ""))
+                yield ContactText(label, text, kinds, NEEDED.get(label, ""))
 
     @property
     def limit(self) -> Expression:

@@ -11,8 +11,8 @@ class _Signature:
     """The signature of a description's class: that of its fields."""
 
     def __get__(self, _: object, owner: type) -> inspect.Signature:
-        _self, *own = inspect.signature(owner.__init__).parameters.values()  # type: ignore[misc]
-        return inspect.Signature(own)
+        _self, *parameters = inspect.signature(owner.__init__).parameters.values()  # type: ignore[misc]
+        return inspect.Signature(parameters)
 
 
 class Description:
@@ -24,11 +24,11 @@ class Description:
 
     __signature__ = _Signature()
 
-    def __new__(cls, *_: Any, **given: Any) -> Any:
+    def __new__(cls, *_: Any, **values: Any) -> Any:
         taken = fields(cls)  # type: ignore[arg-type]
         ordered = sorted(taken, key=lambda item: item.kw_only is True)
         known = {item.name: item.metadata.get("quantity") for item in ordered if item.init}
-        for name in given:
+        for name in values:
             if name not in known:
                 meant = [key for key, item in known.items() if item and name.lower() in item.description.split()]
                 clause = f"did you mean '{meant[0]}'?" if meant else nearest(name, known)

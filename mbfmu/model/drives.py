@@ -142,7 +142,7 @@ def _inertia(n: tuple[float, ...], across: str, about: str) -> dict[str, Any]:
 
 def _sum(*terms: tuple[float, str]) -> Value:
     """Return the expression of a sum of numbers times names; terms with 0 are left out."""
-    texts = [text if number == 1 else f"{number!r}*({text})" for number, text in terms if number]
+    texts = [text if factor == 1 else f"{factor!r}*({text})" for factor, text in terms if factor]
     return " + ".join(texts) if texts else 0.0
 
 

@@ -170,10 +170,10 @@ def _read(expression: Expression) -> _Text:
         return symbols.setdefault(name, ca.SX.sym(name))
 
     value = expression._walk(tree, note, 0)
-    names, given = tuple(symbols), list(symbols.values())
+    names, arguments = tuple(symbols), list(symbols.values())
     formula = None
-    if names and value.n_dep() and any(value.dep(number).n_dep() for number in range(value.n_dep())):
-        formula = ca.Function("value", given, [value])
+    if names and value.n_dep() and any(value.dep(index).n_dep() for index in range(value.n_dep())):
+        formula = ca.Function("value", arguments, [value])
     return _Text(tree, names, formula)
 
 
@@ -194,7 +194,7 @@ def constant(text: str) -> float:
 
 
 GUESS = "guess"
-"""Function whose argument is where the search for a free start value begins: ``guess(0.5)``."""
+"""Function that marks the value of a free start value as an initial guess: ``guess(0.5)``."""
 
 
 def guessed(text: str) -> str | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, nearest
-from mbfmu.model.component import Quantity, check_value, guess, is_name, never_free
+from mbfmu.model.component import QuantityField, check_value, guess, is_name, never_free
 from mbfmu.model.contact import Contact
 from mbfmu.model.description import Description, check_items, check_texts
 from mbfmu.model.expression import Expression, constant, guessed
@@ -46,9 +46,9 @@ class Coordinate(Description):
             raise NameInUseError(
                 f"'{self.name}' cannot name a coordinate: use letters (a to z, A to Z), digits and underscores"
             )
-        check_value(self.name, self.begin, Quantity(self.unit, self.description))
+        check_value(self.name, self.begin, QuantityField(self.unit, self.description))
         if self.rate is not None:
-            check_value(f"der({self.name})", self.rate, Quantity(f"{self.unit}/s", self.description))
+            check_value(f"der({self.name})", self.rate, QuantityField(f"{self.unit}/s", self.description))
 
     @property
     def free(self) -> bool:
@@ -112,6 +112,19 @@ class LagrangianSystem(Description):
 
     def __post_init__(self) -> None:
         check_texts(self, "name", "kinetic", "potential", "dissipation", "description", "stepper")
+        self._check_inputs()
+        self._check_items()
+        self._check_unique()
+        kinds = {"time": "time"}
+        kinds |= {item.name: "coordinate" for item in self.coordinates}
+        kinds |= {f"der({item.name})": "rate" for item in self.coordinates}
+        self._check_known(kinds)
+        self._check_kinds(kinds)
+        self._check_contacts(kinds)
+        self._check_driven()
+
+    def _check_inputs(self) -> None:
+        """Raise an error unless inputs have names that they can have, and start values belong to inputs."""
         check_input_starts(self.input_starts)
         if not isinstance(self.inputs, Mapping):
             raise ModelError(
@@ -129,6 +142,9 @@ class LagrangianSystem(Description):
                 raise UnknownNameError(
                     f"input_starts of '{self.name}': there is no input '{name}'; {nearest(name, self.inputs.values())}"
                 )
+
+    def _check_items(self) -> None:
+        """Raise an error for an item of another class than its field has, or if there are no coordinates."""
         check_items(f"coordinates of system '{self.name}'", self.coordinates, Coordinate)
         if not self.coordinates:
             raise ModelError(f"system '{self.name}' has no coordinates: give it one at least")
@@ -136,6 +152,9 @@ class LagrangianSystem(Description):
         check_items(f"position of system '{self.name}'", self.position, str)
         check_items(f"velocity of system '{self.name}'", self.velocity, str)
         check_items(f"contacts of system '{self.name}'", self.contacts, Contact)
+
+    def _check_unique(self) -> None:
+        """Raise a `NameInUseError` if a name stands for two things."""
         seen: set[str] = {"time"}
         named = [*(item.name for item in self.parameters), *(item.name for item in self.coordinates)]
         for name in (*named, *self.inputs.values(), *(item.name for item in self.contacts)):
@@ -143,13 +162,17 @@ class LagrangianSystem(Description):
                 raise NameInUseError(f"system '{self.name}' has two things named '{name}': rename one")
             seen.add(name)
         check_other_names(self.name, self.names, seen)
-        own = {item.name for item in self.coordinates}
-        kinds = {"time": "time"} | dict.fromkeys(own, "coordinate") | {f"der({name})": "rate" for name in own}
+
+    def _check_known(self, kinds: Mapping[str, str]) -> None:
+        """Raise an `UnknownNameError` for the first name in a text that nothing has.
+
+        Args:
+            kinds: time, coordinate or rate, by name.
+        """
         known = {*kinds, *(item.name for item in self.parameters)}
         energies = (self.kinetic, self.potential, self.dissipation)
         texts = [(text, frozenset[str]()) for text in (*energies, *self.position, *self.velocity)]
-        written = [(contact.name, item) for contact in self.contacts for item in contact.texts()]
-        texts += [(item.text, frozenset(item.kinds)) for _, item in written]
+        texts += [(item.text, frozenset(item.kinds)) for contact in self.contacts for item in contact.texts()]
         for text, more in texts:
             for name in sorted(Expression(text).names - known - more):
                 raise UnknownNameError(f"'{text}' of '{self.name}': there is no '{name}'; {nearest(name, known)}")
@@ -161,19 +184,29 @@ class LagrangianSystem(Description):
                     f"{parameter.name} = '{value}' of '{self.name}': there is no parameter '{name}'; "
                     f"{nearest(name, others)}"
                 )
-        self._check_kinds(kinds)
-        for contact, item in written:
+
+    def _check_contacts(self, kinds: Mapping[str, str]) -> None:
+        """Raise a `ModelError` if a text of a contact depends on what it cannot depend on, or not on what it has to.
+
+        Args:
+            kinds: time, coordinate or rate, by name.
+        """
+        for label, item in ((contact.name, item) for contact in self.contacts for item in contact.texts()):
             names = Expression(item.text).names
-            where = f"contact '{contact}' of '{self.name}': {item.what} = '{item.text}'"
+            where = f"contact '{label}' of '{self.name}': {item.what} = '{item.text}'"
             for name in sorted(names & kinds.keys() - {*item.kinds}):
                 if kinds[name] not in item.kinds:
                     allowed = ", ".join(("parameters", *(PLURALS.get(kind, kind) for kind in item.kinds)))
                     raise ModelError(f"{where} depends on '{name}': it may depend on {allowed} alone")
             if item.needed and item.needed not in {kinds.get(name) for name in names}:
                 raise ModelError(f"{where} depends on no {item.needed}: write one into it")
+
+    def _check_driven(self) -> None:
+        """Raise an `UnknownNameError` for an input that drives no coordinate."""
+        coordinates = [item.name for item in self.coordinates]
         for name in self.inputs:
-            if name not in own:
-                raise UnknownNameError(f"an input of '{self.name}' drives '{name}'; {nearest(name, own)}")
+            if name not in coordinates:
+                raise UnknownNameError(f"an input of '{self.name}' drives '{name}'; {nearest(name, coordinates)}")
 
     def _check_kinds(self, kinds: Mapping[str, str]) -> None:
         """Raise a ModelError if a text depends on what it cannot depend on, or a constraint on nothing it could hold.
@@ -184,13 +217,13 @@ class LagrangianSystem(Description):
         texts = [("kinetic", self.kinetic, "time", ""), ("potential", self.potential, "rate", "")]
         texts += [("position", text, "rate", "coordinate") for text in self.position]
         texts += [("velocity", text, "", "rate") for text in self.velocity]
-        for what, text, wrong, needed in texts:
-            found = {kinds[name]: name for name in sorted(Expression(text).names & kinds.keys(), reverse=True)}
-            if wrong in found:
-                raise ModelError(f"{what} of '{self.name}': '{text}' depends on '{found[wrong]}'; {REMEDIES[what]}")
-            if needed and needed not in found:
+        for label, text, wrong, needed in texts:
+            named = {kinds[name]: name for name in sorted(Expression(text).names & kinds.keys(), reverse=True)}
+            if wrong in named:
+                raise ModelError(f"{label} of '{self.name}': '{text}' depends on '{named[wrong]}'; {REMEDIES[label]}")
+            if needed and needed not in named:
                 raise ModelError(
-                    f"{what} of '{self.name}': '{text}' depends on no {needed}: write one into it, or leave it out"
+                    f"{label} of '{self.name}': '{text}' depends on no {needed}: write one into it, or leave it out"
                 )
 
     def with_values(self, values: Mapping[str, Any], free: Iterable[str] = ()) -> "LagrangianSystem":
@@ -211,16 +244,16 @@ class LagrangianSystem(Description):
         others = {
             called.get(name, name): value for name, value in values.items() if self.names.get(name, name) not in driven
         }
-        found, places = replace_values(self, others, self._places()), self._places()
+        system, places = replace_values(self, others, self._places()), self._places()
         if driven:
-            found = replace(found, input_starts={**self.input_starts, **driven})
+            system = replace(system, input_starts={**self.input_starts, **driven})
         for name in (called.get(name, name) for name in free):
-            group, entry, what = places.get(name, ("", "", ""))
+            group, entry, label = places.get(name, ("", "", ""))
             if group == "parameters":
                 raise never_free(name)
-            begin = {item.name: item.begin for item in found.coordinates}.get(entry, 0.0)
-            found = replace_values(found, {name: None if what == "rate" else guess(begin)}, places)
-        return found
+            begin = {item.name: item.begin for item in system.coordinates}.get(entry, 0.0)
+            system = replace_values(system, {name: None if label == "rate" else guess(begin)}, places)
+        return system
 
     def start_values(self) -> tuple[str, ...]:
         """Return the names of all start values."""
@@ -236,4 +269,4 @@ class LagrangianSystem(Description):
             places[item.name] = ("coordinates", item.name, "start")
             places[f"der({item.name})"] = ("coordinates", item.name, "rate")
         called = {full: name for name, full in self.names.items()}
-        return {called.get(name, name): place for name, place in places.items()}
+        return {called.get(name, name): path for name, path in places.items()}

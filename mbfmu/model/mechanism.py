@@ -19,7 +19,7 @@ from mbfmu.errors import (
     nearest,
 )
 from mbfmu.model.block import Block
-from mbfmu.model.component import Component, Quantity, Value
+from mbfmu.model.component import Component, QuantityField, Value
 from mbfmu.model.composite import MAIN, Composite
 from mbfmu.model.contacts import AxesContact
 from mbfmu.model.couplings import AxisConstraint
@@ -32,7 +32,7 @@ from mbfmu.model.sampled import Sampled, block_of
 from mbfmu.model.system import Connection, Subsystem, System, Wire, parameters_of, settable
 
 QUATERNION = (4,)
-"""Lengths that the start value of a quaternion may have."""
+"""Length of the start value of a quaternion."""
 FIXED = "start.fixed."
 """Beginning of the name of a parameter that says whether a start value is met; the coordinate's name follows."""
 
@@ -56,7 +56,7 @@ class Entry:
     name: str
     value: Value
     scope: str
-    quantity: Quantity
+    quantity: QuantityField
     guess: bool = False
 
     @property
@@ -153,7 +153,7 @@ def _with_choices(mechanism: Mechanism, choices: tuple[str, ...]) -> Mechanism:
         if FIXED + name in entries:
             raise NameInUseError(f"'{FIXED + name}' is the name of a parameter already: rename its component")
         met = 0.0 if any(entry.guess for entry in known[name]) else 1.0
-        entries[FIXED + name] = Entry(FIXED + name, met, "", Quantity("1", text, 0.0, 1.0))
+        entries[FIXED + name] = Entry(FIXED + name, met, "", QuantityField("1", text, 0.0, 1.0))
     return replace(mechanism, entries=entries, choices=choices)
 
 
@@ -306,7 +306,7 @@ def _structural_zero(component: Component, label: str, suffix: str, value: Value
     return bool(suffix) or value == next(item.default for item in fields(component) if item.name == label)
 
 
-def _scalars(name: str, value: Any, planar: bool, declared: Quantity) -> list[tuple[str, Value]]:
+def _scalars(name: str, value: Any, planar: bool, declared: QuantityField) -> list[tuple[str, Value]]:
     if not isinstance(value, (tuple, list)):
         return [("", value)]
     numbers = list(value)
@@ -410,19 +410,19 @@ def _check_wires(mechanism: Mechanism) -> None:
                 if name not in known:
                     raise UnknownNameError(f"{where}: block '{path}' has no {noun} '{name}'; {nearest(name, known)}")
         for label, value in (("factor", item.factor), ("offset", item.offset)):
-            number = float(ca.DM(ca.evalf(in_scope(mechanism, f"{label} of {where}", value, prefix, {}))))
-            if not math.isfinite(number):
-                raise ValueRangeError(f"{label} of {where} = {value!r} is {number}: mend it or its parameters")
+            constant_value = float(ca.DM(ca.evalf(in_scope(mechanism, f"{label} of {where}", value, prefix, {}))))
+            if not math.isfinite(constant_value):
+                raise ValueRangeError(f"{label} of {where} = {value!r} is {constant_value}: mend it or its parameters")
 
 
 def _check_numbers(mechanism: Mechanism) -> None:
     _check_wires(mechanism)
-    found: dict[str, SX] = {}
+    values: dict[str, SX] = {}
     for path in mechanism.components:
-        laws_of(mechanism, path, {}, ca.SX.sym("time"), found)
+        laws_of(mechanism, path, {}, ca.SX.sym("time"), values)
     for table in (mechanism.entries, mechanism.starts, mechanism.states, mechanism.held):
         for entry in table.values():
-            _numeric(mechanism, entry, found)
+            _numeric(mechanism, entry, values)
 
 
 def joints_of(path: str, component: AxisForce | AxesForce | AxisConstraint | AxesContact) -> tuple[str, ...]:
@@ -435,8 +435,8 @@ def _axes(component: AxisForce | AxesForce | AxisConstraint | AxesContact) -> tu
     return (component.joint,) if isinstance(component, AxisForce) else component.axes
 
 
-def _numeric(mechanism: Mechanism, entry: Entry, found: dict[str, SX]) -> None:
-    expression = resolve(mechanism, entry, {}, found=found)
+def _numeric(mechanism: Mechanism, entry: Entry, known: dict[str, SX]) -> None:
+    expression = resolve(mechanism, entry, {}, known=known)
     value = float(expression if expression.is_constant() else ca.DM(ca.evalf(expression)))
     if not math.isfinite(value):
         raise ValueRangeError(f"{entry.name} = {entry.value} is {value}: mend the expression or its parameters")
@@ -449,7 +449,7 @@ def resolve(
     entry: Entry,
     symbols: Mapping[str, SX],
     chain: tuple[str, ...] = (),
-    found: dict[str, SX] | None = None,
+    known: dict[str, SX] | None = None,
 ) -> SX:
     """Return the expression of a parameter or start value in terms of the free parameters.
 
@@ -458,7 +458,7 @@ def resolve(
         entry: the parameter or start value.
         symbols: symbol of each free parameter; a parameter without a symbol is replaced by its number.
         chain: names of the entries that lead to this one, to detect circles.
-        found: expressions that are known already, by name; new ones are added, so that each definition is read once.
+        known: expressions that are known already, by name; new ones are added, so that each definition is read once.
 
     Raises:
         ExpressionError: definitions form a circle.
@@ -468,11 +468,11 @@ def resolve(
         return symbols[entry.name] if entry.name in symbols else ca.SX(float(entry.value))
     if entry.name in chain:
         raise ExpressionError(f"parameters are defined in a circle: {' -> '.join([*chain, entry.name])}")
-    found = {} if found is None else found
-    if entry.name not in found:
+    known = {} if known is None else known
+    if entry.name not in known:
         way = (*chain, entry.name)
-        found[entry.name] = _evaluated(mechanism, entry.name, str(entry.value), entry.scope, symbols, {}, way, found)
-    return found[entry.name]
+        known[entry.name] = _evaluated(mechanism, entry.name, str(entry.value), entry.scope, symbols, {}, way, known)
+    return known[entry.name]
 
 
 def _evaluated(
@@ -481,22 +481,22 @@ def _evaluated(
     text: str,
     scope: str,
     symbols: Mapping[str, SX],
-    given: Mapping[str, SX],
+    supplied: Mapping[str, SX],
     chain: tuple[str, ...] = (),
-    found: dict[str, SX] | None = None,
+    resolved: dict[str, SX] | None = None,
 ) -> SX:
     """Return the value of an expression of given names and of the parameters of a scope."""
 
     def lookup(name: str) -> SX:
-        if name in given:
-            return given[name]
+        if name in supplied:
+            return supplied[name]
         full = scope + name
         if full not in mechanism.entries:
             known = [item.removeprefix(scope) for item in mechanism.entries if item.startswith(scope)]
             raise UnknownNameError(
-                f"{where} = '{text}': there is no parameter '{name}'; {nearest(name, [*given, *known])}"
+                f"{where} = '{text}': there is no parameter '{name}'; {nearest(name, [*supplied, *known])}"
             )
-        return resolve(mechanism, mechanism.entries[full], symbols, chain, found)
+        return resolve(mechanism, mechanism.entries[full], symbols, chain, resolved)
 
     return Expression(text).evaluate(lookup)
 
@@ -518,7 +518,7 @@ def in_scope(mechanism: Mechanism, where: str, value: Value, scope: str, symbols
 
 
 def laws_of(
-    mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, found: dict[str, SX] | None = None
+    mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, known: dict[str, SX] | None = None
 ) -> dict[str, Callable[..., SX]]:
     """Return a component's laws as functions of the names they may depend on.
 
@@ -527,7 +527,7 @@ def laws_of(
         path: full name of the component.
         symbols: symbol of each free parameter.
         time: symbol of the time, s.
-        found: see `resolve`.
+        known: see `resolve`.
 
     Raises:
         UnknownNameError: a formula depends on another name.
@@ -538,12 +538,12 @@ def laws_of(
         names = {name: ca.SX.sym(name) for name in declared.names}
         result = _evaluated(
             mechanism, f"{path}.{label}", str(value), scope + "." if scope else "", symbols, {**names, "time": time},
-            found=found,
+            resolved=known,
         )  # fmt: skip
 
-        def evaluate(result: SX = result, names: Mapping[str, SX] = names, **given: SX) -> SX:
+        def evaluate(result: SX = result, names: Mapping[str, SX] = names, **values: SX) -> SX:
             for name, symbol in names.items():
-                result = ca.substitute(result, symbol, given[name])
+                result = ca.substitute(result, symbol, values[name])
             return result
 
         laws[label] = evaluate
@@ -581,24 +581,24 @@ def input_names(mechanism: Mechanism) -> tuple[str, ...]:
     planar, time = mechanism.planar, ca.SX.sym("time")
     dim, turn = (2, 1) if planar else (3, 3)
     here = Frame(identity(planar), ca.SX(dim, 1), ca.SX(turn, 1))
-    found: list[str] = []
+    names: list[str] = []
     for path, joint in mechanism.of(Joint).items():
         if joint.actuated:
-            given = {item.name: ca.SX.sym(item.name, item.size) for item in joint.inputs(planar)}
-            given.update((name, ca.SX.sym(name)) for name in joint.states())
-            motions = joint.motion(quantities(mechanism, path, {}, time, time, given), here, here)
+            inputs = {item.name: ca.SX.sym(item.name, item.size) for item in joint.inputs(planar)}
+            inputs.update((name, ca.SX.sym(name)) for name in joint.states())
+            motions = joint.motion(quantities(mechanism, path, {}, time, time, inputs), here, here)
             for item in motions:
                 rate = item.value if item.rate_value is None else item.rate_value
-                found += _labels(f"{path}.{item.effort}", ca.vertcat(rate).numel())
+                names += _labels(f"{path}.{item.effort}", ca.vertcat(rate).numel())
     for path, component in mechanism.components.items():
         for item in component.inputs(planar):
-            found += _labels(f"{path}.{item.name}", item.size)
+            names += _labels(f"{path}.{item.name}", item.size)
     for path, block in mechanism.blocks.items():
-        found += [prefix_of(path) + item.name for item in block_of(block).inputs]
+        names += [prefix_of(path) + item.name for item in block_of(block).inputs]
     ends = (prefix + item.target for prefix, item in mechanism.wires)
     driven = {mechanism.names.get(end, end) for end in ends}
-    return tuple(name for name in found if name not in driven and name.partition("[")[0] not in driven)
+    return tuple(name for name in names if name not in driven and name.partition("[")[0] not in driven)
 
 
 def _labels(name: str, count: int) -> list[str]:
-    return [name] if count == 1 else [f"{name}[{number}]" for number in range(1, count + 1)]
+    return [name] if count == 1 else [f"{name}[{index}]" for index in range(1, count + 1)]

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 
 from mbfmu.errors import NameInUseError
-from mbfmu.model.component import Quantity, Value, check_value, is_name
+from mbfmu.model.component import QuantityField, Value, check_value, is_name
 from mbfmu.model.description import Description
 from mbfmu.model.expression import CONSTANTS, FUNCTIONS, GUESS, OPERATIONS
 from mbfmu.model.variable_type import VariableType, check_declared
@@ -48,6 +48,6 @@ class Parameter(Description):
         check_value(self.name, self.value, self.quantity)
 
     @property
-    def quantity(self) -> Quantity:
+    def quantity(self) -> QuantityField:
         """Return the parameter's unit, description, bounds and type, in the form that component fields have."""
-        return Quantity(self.unit, self.description, self.min, self.max, type=self.type, items=self.items)
+        return QuantityField(self.unit, self.description, self.min, self.max, type=self.type, items=self.items)

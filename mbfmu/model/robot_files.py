@@ -1,16 +1,12 @@
-"""Files that describe robots, read by the reader of their format."""
+"""Files that describe robots, read as robots by the reader of their format."""
 
 from pathlib import Path
 
-from mbfmu.model.robot.formats import format_of
+from mbfmu.errors import UsageError
+from mbfmu.model.readers import ROBOTS, ModelFormat, format_of
 from mbfmu.model.robot.robot import Robot
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.system import System
-
-FORMATS = {".urdf": "URDF", ".xacro": "URDF", ".sdf": "SDF", ".mjcf": "MJCF", ".xml": ""}
-"""Formats by suffix; a .xml file has that of its content."""
-ROBOTS = tuple(FORMATS)
-"""Suffixes of the files that describe robots."""
 
 
 def read_robot(path: Path, options: RobotOptions | None = None) -> System:
@@ -18,23 +14,14 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> System:
 
     Args:
         path: path of the file.
-        options: what is asked of it.
+        options: choices that the file leaves open.
 
     Raises:
+        UsageError: the file describes no robot.
         ModelFileError, ModelError: the description cannot be read.
     """
-    match FORMATS[path.suffix] or format_of(path):
-        case "MJCF":
-            from mbfmu.model.mjcf import read_mjcf
-
-            return read_mjcf(path, options)
-        case "SDF":
-            from mbfmu.model.sdf import read_sdf
-
-            return read_sdf(path, options)
-    from mbfmu.model.urdf import read_urdf
-
-    return read_urdf(path, options)
+    system: System = _format(path).read(path, options)
+    return system
 
 
 def robot_of(path: Path, options: RobotOptions | None = None) -> Robot:
@@ -42,20 +29,19 @@ def robot_of(path: Path, options: RobotOptions | None = None) -> Robot:
 
     Args:
         path: path of the file.
-        options: what is asked of it.
+        options: choices that the file leaves open.
 
     Raises:
+        UsageError: the file describes no robot.
         ModelFileError, ModelError: the description cannot be read.
     """
-    match FORMATS[path.suffix] or format_of(path):
-        case "MJCF":
-            from mbfmu.model.mjcf import read_model
+    robot: Robot = _format(path).read_robot(path, options)
+    return robot
 
-            return read_model(path, options).robot
-        case "SDF":
-            from mbfmu.model import sdf
 
-            return sdf.read_robot(path, options)
-    from mbfmu.model import urdf
-
-    return urdf.read_robot(path, options)
+def _format(path: Path) -> ModelFormat:
+    """Return the format of a robot's description."""
+    row = format_of(path)
+    if row is None or not row.robot:
+        raise UsageError(f"'{path}' is no robot's description: options of robots go with {', '.join(ROBOTS)} files")
+    return row

@@ -6,15 +6,15 @@ from typing import Any
 
 from mbfmu.errors import ModelError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model.block import Block
-from mbfmu.model.component import Quantity, Value, check_value
+from mbfmu.model.component import QuantityField, Value, check_value
 from mbfmu.model.description import Description, check_items
 from mbfmu.model.expression import Expression
 
 SHORTEST_PERIOD = 1e-9
 """Shortest period of a sampled block, s."""
 TIMING = {
-    "period": Quantity("s", "interval between two samplings", min=SHORTEST_PERIOD),
-    "offset": Quantity("s", "time of the first sampling", min=0.0),
+    "period": QuantityField("s", "interval between two samplings", min=SHORTEST_PERIOD),
+    "offset": QuantityField("s", "time of the first sampling", min=0.0),
 }
 """Units and bounds of period and offset."""
 
@@ -76,14 +76,14 @@ class Sampled(Description):
 
     def with_values(self, values: Mapping[str, Any], free: Iterable[str] = ()) -> "Sampled":
         """Return the block with some parameters, or values before the first sampling, replaced, see `Block`."""
-        own = {item.name for item in self.block.defined}
+        of_block = {item.name for item in self.block.defined}
         for name in free:
             raise ValueRangeError(f"'{name}' cannot be free: '{self.name}' is a block, whose start values determine it")
-        places = {name: value for name, value in values.items() if name in own}
+        places = {name: value for name, value in values.items() if name in of_block}
         defined = tuple(
             replace(item, start=places[item.name]) if item.name in places else item for item in self.block.defined
         )
-        rest = {name: value for name, value in values.items() if name not in own}
+        rest = {name: value for name, value in values.items() if name not in of_block}
         return replace(self, block=replace(self.block, defined=defined).with_values(rest))
 
     def start_values(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ LONGEST_MESSAGE = 600
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """A text that a model is read from.
 
     Args:
@@ -21,15 +21,15 @@ class Source:
     name: str
     folder: Path | None = None
 
-    def error(self, line: int, what: MbfmuError | str) -> MbfmuError:
+    def error(self, line: int, message: MbfmuError | str) -> MbfmuError:
         """Return an error of one line with file and line number in front, of the same class.
 
         Args:
             line: number, from 1.
-            what: an error, or the text of a `ModelFileError`.
+            message: an error, or the text of a `ModelFileError`.
         """
-        kind = ModelFileError if isinstance(what, str) else type(what)
-        text = " ".join(str(what).split())
+        kind = ModelFileError if isinstance(message, str) else type(message)
+        text = " ".join(str(message).split())
         if len(text) > LONGEST_MESSAGE:
             text = text[:LONGEST_MESSAGE] + " ..."
         return kind(f"'{self.name}', line {line}: {text}")

@@ -14,13 +14,13 @@ from mbfmu.errors import (
     nearest,
 )
 from mbfmu.model.block import Block
-from mbfmu.model.component import Component, Quantity, Value, check_value, freed, is_name, never_free
+from mbfmu.model.component import Component, QuantityField, Value, check_value, freed, is_name, never_free
 from mbfmu.model.description import Description, check_items, check_texts
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.sampled import Sampled
 
 FREED = object()
-"""Stands for the value of a start value that is to be free."""
+"""Marker in place of a start value that is to be free."""
 
 
 def check_other_names(system: str, names: Any, taken: Iterable[str]) -> None:
@@ -51,19 +51,19 @@ def check_other_names(system: str, names: Any, taken: Iterable[str]) -> None:
         raise NameInUseError(f"names of '{system}': '{twice}' has two other names: leave one out")
 
 
-def check_input_starts(given: Mapping[str, float]) -> None:
+def check_input_starts(starts: Mapping[str, float]) -> None:
     """Raise an error if a start value of an input is no finite number.
 
     Raises:
         ModelError: there is no dictionary of them.
         ValueRangeError: it is not.
     """
-    if not isinstance(given, Mapping):
-        raise ModelError(f'input_starts = {given!r} must be a dictionary of numbers, such as {{"motor.tau": 1.5}}')
-    for name, value in given.items():
+    if not isinstance(starts, Mapping):
+        raise ModelError(f'input_starts = {starts!r} must be a dictionary of numbers, such as {{"motor.tau": 1.5}}')
+    for name, value in starts.items():
         if isinstance(value, str):
             raise ValueRangeError(f"{name} = {value!r}: the start value of an input is a number")
-        check_value(name, value, Quantity("", "start value of an input"))
+        check_value(name, value, QuantityField("", "start value of an input"))
 
 
 class Connection(NamedTuple):
@@ -98,8 +98,8 @@ class Wire(Description):
         for end in (self.source, self.target):
             if not isinstance(end, str):
                 raise ModelError(f"a wire goes from one name to another, and {end!r} is a {type(end).__name__}")
-        check_value(f"factor of {self.label}", self.factor, Quantity("1", ""))
-        check_value(f"offset of {self.label}", self.offset, Quantity("1", ""))
+        check_value(f"factor of {self.label}", self.factor, QuantityField("1", ""))
+        check_value(f"offset of {self.label}", self.offset, QuantityField("1", ""))
 
     @property
     def label(self) -> str:
@@ -194,15 +194,15 @@ class System(Description):
 
     def frames(self) -> frozenset[str]:
         """Return the names of all frames, those of sub-systems included."""
-        found: set[str] = set()
+        frames: set[str] = set()
         for item in self.components:
             inner: Iterable[str] = ()
             if isinstance(item, Component):
                 inner = item.frames
             elif isinstance(item, Subsystem) and isinstance(item.system, System):
                 inner = item.system.frames()
-            found.update(f"{item.name}.{frame}" for frame in inner)
-        return frozenset(found)
+            frames.update(f"{item.name}.{frame}" for frame in inner)
+        return frozenset(frames)
 
     @property
     def only_blocks(self) -> bool:
@@ -280,27 +280,27 @@ class System(Description):
         return self._named(starts_only=True)
 
     def _named(self, starts_only: bool) -> tuple[str, ...]:
-        found = [] if starts_only else [item.name for item in self.parameters]
+        labels = [] if starts_only else [item.name for item in self.parameters]
         for item in self.components:
             if isinstance(item, Subsystem | Block | Sampled):
                 inner = item.system if isinstance(item, Subsystem) else item
                 names = inner.start_values() if starts_only else inner.values()
-                found += [f"{item.name}.{name}" for name in names]
+                labels += [f"{item.name}.{name}" for name in names]
                 continue
             for declared, label, _ in item.declared():
                 if declared.role in {"start", "state"} or not starts_only:
-                    found += self._names(item, declared, label)
+                    labels += self._names(item, declared, label)
         called = {name: other for other, name in self.names.items()}
-        return tuple(called.get(name, name) for name in found)
+        return tuple(called.get(name, name) for name in labels)
 
-    def _names(self, item: Component, declared: Quantity, label: str) -> list[str]:
+    def _names(self, item: Component, declared: QuantityField, label: str) -> list[str]:
         """Return the names of the scalars of a component's quantity."""
         if self.planar and declared.spatial_only:
             return []
         if not declared.sizes:
             return [f"{item.name}.{label}"]
         count = declared.sizes[0 if self.planar else -1]
-        return [f"{item.name}.{label}[{number}]" for number in range(1, count + 1)]
+        return [f"{item.name}.{label}[{index}]" for index in range(1, count + 1)]
 
 
 @dataclass(frozen=True)
@@ -333,14 +333,14 @@ class Subsystem(Description):
             check_value(f"{self.name}.{name}", value, known[name])
 
 
-def settable(system: System | Block | Sampled) -> dict[str, Quantity]:
+def settable(system: System | Block | Sampled) -> dict[str, QuantityField]:
     """Return what `Subsystem.values` may give: parameters, and start values of a block, by name."""
-    found = {item.name: item.quantity for item in parameters_of(system)}
+    settings = {item.name: item.quantity for item in parameters_of(system)}
     if isinstance(system, Block):
-        found.update({item.name: Quantity(item.unit, item.description, role="state") for item in system.states})
+        settings.update({item.name: QuantityField(item.unit, item.description, role="state") for item in system.states})
     if isinstance(system, Sampled):
-        found.update({item.name: Quantity(item.unit, item.description) for item in system.block.defined})
-    return found
+        settings.update({item.name: QuantityField(item.unit, item.description) for item in system.block.defined})
+    return settings
 
 
 def parameters_of(system: System | Block | Sampled) -> tuple[Parameter, ...]:
@@ -356,10 +356,10 @@ def _model_with(system: Any, name: str, value: Any, full: str) -> Any:
 
 
 def _component_with(item: Component, label: str, value: Any, full: str) -> Component:
-    found = re.fullmatch(r"(\w+?)(?:\[([1-9][0-9]*)\])?", label, re.ASCII)
+    match = re.fullmatch(r"(\w+?)(?:\[([1-9][0-9]*)\])?", label, re.ASCII)
     known = {field_name: (declared, old) for declared, field_name, old in item.declared()}
-    if found and found[1] in known:
-        base, index = found[1], found[2]
+    if match and match[1] in known:
+        base, index = match[1], match[2]
         declared, old = known[base]
         if old is None and declared.sizes:
             old = (None,) * declared.sizes[-1]

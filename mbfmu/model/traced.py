@@ -22,12 +22,12 @@ def traced(formula: Formula) -> Formula:
 
     @wraps(formula)
     def replayed(*arguments: Any) -> Any:
-        given = [ca.SX(item) if isinstance(item, (int, float)) else item for item in arguments]
-        shapes = tuple(item.shape for item in given)
+        converted = [ca.SX(item) if isinstance(item, (int, float)) else item for item in arguments]
+        shapes = tuple(item.shape for item in converted)
         if shapes not in known:
             symbols = [ca.SX.sym("x", *shape) for shape in shapes]
             results = formula(*symbols)
             known[shapes] = ca.Function("traced", symbols, results if isinstance(results, tuple) else (results,))
-        return known[shapes](*given)
+        return known[shapes](*converted)
 
     return replayed  # type: ignore[return-value]

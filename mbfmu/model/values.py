@@ -21,13 +21,13 @@ def replace_values(system: T, values: Mapping[str, Any], places: Mapping[str, tu
         UnknownNameError: there is nothing of that name.
         ValueRangeError: a value is not finite or outside its bounds.
     """
-    found: Any = system
+    replaced: Any = system
     for name, value in values.items():
         if name not in places:
             raise UnknownNameError(
-                f"'{name}' is no parameter or start value of '{found.name}'; {nearest(name, places)}"
+                f"'{name}' is no parameter or start value of '{replaced.name}'; {nearest(name, places)}"
             )
         group, entry, field = places[name]
-        entries = (replace(item, **{field: value}) if item.name == entry else item for item in getattr(found, group))
-        found = replace(found, **{group: tuple(entries)})
-    return found  # type: ignore[no-any-return]
+        entries = (replace(item, **{field: value}) if item.name == entry else item for item in getattr(replaced, group))
+        replaced = replace(replaced, **{group: tuple(entries)})
+    return replaced  # type: ignore[no-any-return]

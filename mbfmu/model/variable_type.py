@@ -55,11 +55,11 @@ def check_declared(
     wrong = {"unit": unit != "1", "nominal": nominal != 1.0}
     if type == "Boolean":
         wrong |= {"min": min != -math.inf, "max": max != math.inf}
-    if given := next((what for what, found in wrong.items() if found), None):
-        raise ValueRangeError(f"'{name}' is of type {type}, which has no {given}: leave it out")
-    for what, bound in (("min", min), ("max", max)):
+    if label := next((field_name for field_name, is_wrong in wrong.items() if is_wrong), None):
+        raise ValueRangeError(f"'{name}' is of type {type}, which has no {label}: leave it out")
+    for field_name, bound in (("min", min), ("max", max)):
         if math.isfinite(bound) and not is_value(bound, type):
-            raise ValueRangeError(f"'{name}': {what} = {bound} must be {VALUES_OF[type]}")
+            raise ValueRangeError(f"'{name}': {field_name} = {bound} must be {VALUES_OF[type]}")
 
 
 def _check_items(name: str, type: VariableType, items: tuple[str, ...]) -> None:
@@ -69,5 +69,7 @@ def _check_items(name: str, type: VariableType, items: tuple[str, ...]) -> None:
         raise ValueRangeError(f"'{name}' is of type {type}, which has no items: give it type=\"Integer\"")
     wrong = [item for item in items if not isinstance(item, str) or not item.strip() or item != " ".join(item.split())]
     if wrong or len(set(items)) < len(items):
-        what = f"{wrong[0]!r} is no name" if wrong else "two have the same name"
-        raise ValueRangeError(f"'{name}': of the items {items}, {what}; give each value 0, 1, 2, ... a name of its own")
+        fault = f"{wrong[0]!r} is no name" if wrong else "two have the same name"
+        raise ValueRangeError(
+            f"'{name}': of the items {items}, {fault}; give each value 0, 1, 2, ... a name of its own"
+        )

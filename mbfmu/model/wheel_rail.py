@@ -26,7 +26,7 @@ Profile = Callable[[SX], SX]
 
 
 @dataclass(frozen=True)
-class Touch:
+class WheelRailPoint:
     """The place where a wheel is nearest to its rail.
 
     Args:
@@ -53,7 +53,7 @@ class Touch:
 
 def touch(
     side: int, center: SX, axle: SX, half_gauge: SX, wheel: Profile, rail: Profile, reach: tuple[SX, SX]
-) -> Touch:
+) -> WheelRailPoint:
     """Return where the surface of revolution of a wheel is nearest to a straight rail.
 
     On each circle of the wheel one point below has a normal across the track. These points are a line over the
@@ -69,6 +69,7 @@ def touch(
         reach: how far the profiles of wheel and rail reach to either side, m; beyond, everything is NaN.
     """
     s = ca.SX.sym("s")
+    # trace line: on the circle at s the point whose normal lies across the track (n_x = 0)
     radius, across = ca.SX(wheel(s)), ca.sqrt(axle[1] ** 2 + axle[2] ** 2)
     taper = side * ca.gradient(radius, s)
     forward = taper * axle[0] / across
@@ -77,23 +78,27 @@ def touch(
     out = forward * along + ca.sqrt(1 - forward**2) * down
     normal = out - taper * axle
     r = side * (half_gauge + s) * axle + radius * out
-    place = side * (center[1] + r[1]) - half_gauge
+    # the rail's height and slope below that point
+    lateral = side * (center[1] + r[1]) - half_gauge
     x = ca.SX.sym("x")
     height = ca.SX(rail(x))
-    h, slope = ca.substitute([height, ca.gradient(height, x)], [x], [place])
+    h, slope = ca.substitute([height, ca.gradient(height, x)], [x], [lateral])
+    # the surfaces are parallel where the normals agree: n_y + side slope n_z = 0, by Newton's method
     apart = normal[1] + side * slope * normal[2]
     turning = ca.gradient(apart, s)
     at = ca.densify(-side * center[1])
     for _ in range(NEWTON):
         at = ca.densify(at - ca.substitute(apart / turning, s, at))
+    # NaN where Newton's method did not end, the gap is greatest, or a profile ends
     off, bends = ca.substitute([apart, side * turning], [s], [at])
-    there = ca.substitute(place, s, at)
+    there = ca.substitute(lateral, s, at)
     fits = ca.logic_and(ca.fabs(off) <= TOUCHING, bends > 0)
     within = ca.logic_and(ca.fabs(at) <= reach[0], ca.fabs(there) <= reach[1])
     at = ca.if_else(ca.logic_and(fits, within), at, nan)
-    r, h, slope, place = ca.substitute([r, h, slope, place], [s], [at])
+    # the nearest points, and the normal of the rail there
+    r, h, slope, lateral = ca.substitute([r, h, slope, lateral], [s], [at])
     up = ca.vertcat(0, -side * slope, 1) / ca.sqrt(1 + slope**2)
-    return Touch(at, place, center[2] + r[2] - h, r, up, slope)
+    return WheelRailPoint(at, lateral, center[2] + r[2] - h, r, up, slope)
 
 
 @dataclass(frozen=True)
@@ -136,9 +141,11 @@ def creepage(axle: SX, n: SX, v: SX, v_center: SX, w: SX) -> Creepage:
         v_center: velocity of the wheelset's centre against the rail, m/s.
         w: angular velocity against the rail, rad/s.
     """
+    # directions in the plane of contact: along the rail, and across it
     first = ca.cross(axle, n)
     first = first / ca.norm_2(first)
     directions = ca.horzcat(first, ca.cross(n, first))
+    # rolling speed: half of |v_wheel + v_rail| of the place of contact
     rolling = v - 2 * v_center
     return Creepage(directions, directions.T @ v, ca.dot(w, n), ca.sqrt(ca.dot(rolling, rolling) / 4 + SLOWEST**2))
 

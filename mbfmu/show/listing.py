@@ -1,4 +1,4 @@
-"""Lists of models, steppers and components, and the parts of a mechanism, as rows of tables."""
+"""Lists of models, steppers, components and file formats, and the parts of a mechanism, as rows of tables."""
 
 import inspect
 from collections import Counter
@@ -15,6 +15,7 @@ from mbfmu.dae.joint import JointTree
 from mbfmu.dae.vibration import vibrations
 from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
+from mbfmu.model.readers import READERS, other_readers
 from mbfmu.model.sampled import block_of
 from mbfmu.stepper import steppers as families
 
@@ -119,6 +120,16 @@ def components() -> list[Row]:
             "formulas": {item.name: item.metadata["law"].unit for item in fields(kind) if "law" in item.metadata},
         }
         for name, kind in found.items()
+    ]
+
+
+def readers() -> list[Row]:
+    """Return the file formats of models; those that other installed packages register come last."""
+    others = other_readers()
+    suffixes = {row: [key for key, reader in others.items() if reader is row] for row in others.values()}
+    return [
+        *({"name": row.name, "suffixes": list(row.suffixes), "what_it_is": row.text} for row in READERS),
+        *({"name": row.name, "suffixes": keys, "what_it_is": row.text} for row, keys in suffixes.items()),
     ]
 
 

@@ -46,9 +46,9 @@ FAMILIES: dict[str, Family] = {
 }
 
 SHARE = 0.9
-"""Part of the longest step at which errors do not grow up to which a stepper is chosen."""
+"""Fraction of the longest step without growing errors, up to which a stepper is the default."""
 SLOWEST = 1e-3
-"""Largest rate, rad/s or 1/s, that counts as none: forces are known to so many digits."""
+"""Rate, rad/s or 1/s, up to which a motion counts as having none, as forces have round-off errors."""
 
 
 class Usual(NamedTuple):
@@ -112,11 +112,11 @@ def named(stepper: str | Choice | None, options: Mapping[str, Any] | None) -> tu
     Raises:
         StepperError: it is an object, and options are given beside it.
     """
-    given = dict(options or {})
+    chosen = dict(options or {})
     if not isinstance(stepper, Choice):
-        return stepper, given
-    if given:
-        raise StepperError(f"{stepper!r} has its options already: leave options={given} out")
+        return stepper, chosen
+    if chosen:
+        raise StepperError(f"{stepper!r} has its options already: leave options={chosen} out")
     return stepper.name, stepper.options()
 
 
@@ -177,9 +177,9 @@ def _longest(limits: Limits, rates: Rates) -> float:
     return min(bounds, default=math.inf)
 
 
-def _below(most: float, what: str = "") -> str:
+def _below(most: float, reason: str = "") -> str:
     """Return the words on the longest step for which a stepper is chosen, if there is one."""
-    return f"{what} up to steps of {most:.3g} s" if most < math.inf else ""
+    return f"{reason} up to steps of {most:.3g} s" if most < math.inf else ""
 
 
 def _too_fast(stepper: str, rates: Rates, most: float) -> str:
@@ -213,8 +213,8 @@ def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -
         raise StepperError(
             f"stepper '{name}' takes no first-order states, and '{dae.name}' has {dae.n_z}: choose one of {able}"
         )
-    if dae.switches and not dae.switching and (found := dae.switches.by_events):
-        names = ", ".join(f"'{item}'" for item in found)
+    if dae.switches and not dae.switching and (reason := dae.switches.by_events):
+        names = ", ".join(f"'{item}'" for item in reason)
         raise StepperError(
             f"stepper '{name}' has Newton's restitution and friction alone, and '{dae.name}' has a pull, a strength or "
             f"another impact law ({names}): take a stepper that goes from event to event, such as 'projected'"

@@ -110,6 +110,7 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
     ends = [r * sum(sizes[:k]) for k in range(len(sizes) + 1)]
     x = ca.SX.sym("x", ends[-1] + m + 1)
     stored = [ca.reshape(x[i:j], size, r) for i, j, size in zip(ends, ends[1:], sizes, strict=False)]
+    # history at the nodes of this step: Hermite's polynomial through the stored values and rates
     Qhat, phat, zhat = (_history(c, h, x[-1], stored[k], stored[k + 1]) for k in (0, 2, 4))
     qn, vn, lambda_n = stored[0][:, -1], stored[1][:, -1], x[ends[-1] : -1]
     zn, zdot_n = stored[4][:, -1], stored[5][:, -1]
@@ -117,6 +118,7 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
     Z, Zz, L = ca.SX.sym("Z", n, r), ca.SX.sym("Zz", n_z, r), ca.SX.sym("L", m, r)
     Q = ca.repmat(qn, 1, r) + Z
     z = ca.repmat(zn, 1, r) + ca.diag(problem.nominal) @ Zz
+    # rates at the nodes: h zdot = D (z - N zhat), h qdot = D (Q - N Qhat), h pdot = D (p - N phat), p = M qdot
     hzdot = (z - zhat @ N.T) @ D.T
     times = [t + c[i] * h for i in range(r)]
     hqdot = (Q - Qhat @ N.T) @ D.T
@@ -125,6 +127,7 @@ def block(dae: Dae, stages: int = 3, nodes: str = "equidistant", index: int = 2)
     residual = []
     for i in range(r):
         v, at = hqdot[:, i] / h, times[i]
+        # node: pdot_i = F_i - P^T lambda_i, and the constraints of the chosen index
         P = problem.Phi_q(Q[:, i], at)
         residual.append(h * hpdot[:, i] - h**2 * problem.impulse_rate(Q[:, i], v, z[:, i], at) + P.T @ L[:, i])
         if index == 3:

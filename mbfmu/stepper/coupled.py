@@ -54,6 +54,7 @@ def coupled_formula(
         return Formula(x, given, (Stage(unknowns, guess, residual, watched=watched),), result)
     arguments = [x, given.u, given.du, given.p, given.t, given.h]
     y, at = ca.SX.sym("y", points[0].shape[0]), ca.SX.sym("at")
+    # functions of one node and of what couples the nodes, each with its slopes
     value = ca.densify(node(y, at))
     N = [ca.SX.sym(f"N{i}", value.shape[0]) for i in range(len(points))]
     residual, result = finish(N)
@@ -69,6 +70,7 @@ def coupled_formula(
     ended = function("ended", [unknowns, NN], ca.densify(result))
     guessed = function("guessed", [], ca.densify(guess))
 
+    # call them: points y_i(w), N_i = node(y_i, t_i), residual(N, w)
     x, w, *rest = (
         ca.MX.sym(name, like.shape[0]) for name, like in zip("xwudpth", [x, unknowns, *arguments[1:]], strict=True)
     )
@@ -77,6 +79,7 @@ def coupled_formula(
     each = [local(*called, Y[i * y.numel() : (i + 1) * y.numel()], at[i]) for i in range(len(points))]
     NN = ca.vertcat(*(item[0] for item in each))
     residual, residual_N, residual_w = closed(*called, w, NN)
+    # Newton's method: d residual/dw = residual_N diag(node_y(y_i)) y_w + residual_w
     jacobian = residual_N @ ca.diagcat(*(item[1] for item in each)) @ Y_w + residual_w
     stage = Stage(w, guessed(*called), correction=-solve_linear(jacobian, residual), watched=watched)
     return Formula(x, type(given)(*rest), (stage,), ended(*called, w, NN))

@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 Rate = Callable[[SX, SX], SX]
 """Function (x, t) -> the time derivative of x."""
 TINY = 1e-300
-"""Square of an error that counts as none."""
+"""Squared error that counts as zero."""
 INLINED = 3000
 """Largest number of operations, in all accelerations of a step, to be written out: for more, calls are faster and
 shorter."""
@@ -212,8 +212,10 @@ def explicit_scheme(
     else:
         x = kind.sym("x", 4 * n_y + 1)
         y, *past = ca.vertsplit(ca.reshape(x[:-1], 4 * n_y, 1), [k * n_y for k in range(5)])
+        # predictor and corrector of order 4 with their modifier, on the rates at the last three times
         y1, history = adams_step(rate, y, past, x[-1], t, h)
         step = ca.vertcat(y1, *history, h)
+        # first history: three Runge-Kutta steps backwards
         before = [first]
         for j in range(3):
             before.append(RK4.step(rate, before[-1], t - j * h, -h))

@@ -85,12 +85,14 @@ def _at_the_nodes(problem: Problem, s: int, form: str) -> tuple[Formula, Formula
     qn, wn, zn, lambda_n = ca.vertsplit(x, [0, n, 2 * n, n_y, n_y + m])
     v_n = problem.velocity(qn, wn if momentum else problem.M(qn) @ wn, t)
     Z, Zz, L = _columns("Z", n, s), _columns("Zz", n_z, s), _columns("L", m, s)
+    # rates at the nodes: h qdot_i = sum_j d_ij Z_j, and their gain, sum_j d_ij (h qdot_j - h w_n)
     hqdot = [weighted(D[i], Z) for i in range(s)]
     gain = [weighted(D[i], [item - h * wn for item in hqdot]) for i in range(s)]
 
     def node(y: SX, at: SX) -> SX:
         Q, hqdot, gain, L, z = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m, y.numel()])
         push = problem.Phi_q(Q, at).T @ L
+        # equations of a node: h^2 pdot_i = h^2 (T_q - V_q + Q) - P^T h^2 lambda_i, or M vdot_i = force - P^T lambda_i
         if momentum:
             balance = push - h**2 * problem.momentum_rate(Q, hqdot / h, z, at)
             second = problem.momentum(Q, hqdot)
@@ -102,6 +104,7 @@ def _at_the_nodes(problem: Problem, s: int, form: str) -> tuple[Formula, Formula
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
         parts = (ca.vertsplit(item, [0, n, 2 * n + m, item.numel()]) for item in N)
         values, rows, flows = zip(*parts, strict=True)
+        # collocation of the second variable, of z, and the step end q_{n+1} = q_n + sum_i e_i Z_i with e = b^T D
         change = [item - h * wn for item in values]
         second = [ca.vertcat(weighted(D[i], change), ca.SX(m, 1)) if momentum else 0 for i in range(s)]
         residual = [rows[i] + second[i] for i in range(s)]
@@ -156,8 +159,10 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
     Z, Zz, L = _columns("Z", n, s), _columns("Zz", n_z, s), _columns("L", m, s)
     accelerations = _columns("A", n, s if momentum else 0)  # h^2 a_i
     d, hv1, mu, nu = (ca.SX.sym(*item) for item in (("d", n), ("hv1", n), ("mu", m), ("nu", m)))
+    # off the constraints before the step: M(q0) (q0^ - q0) = P0^T mu, p0^ = M(q0) v0 + P0^T nu
     hv0 = h * v0 + off @ nu
     hp0 = h * (M0 @ v0) + P0.T @ nu
+    # rates at the nodes by collocation: h qdot_i = sum_j d_ij Z_j, h^2 a_i = sum_j d_ij (h qdot_j - h v0^)
     hqdot = [weighted(D[i], Z) for i in range(s)]
     change = [item - hv0 for item in hqdot]
     ha = accelerations or [weighted(D[i], change) for i in range(s)]
@@ -165,11 +170,13 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
     def node(y: SX, at: SX) -> SX:
         Q, hqdot, ha, L, z = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m, y.numel()])
         P, M = problem.Phi_q(Q, at), problem.M(Q)
+        # equations of a node, index 1: M a_i + P^T lambda_i = force, P a_i = gamma
         balance = M @ ha + P.T @ L - h**2 * problem.force(Q, hqdot / h, z, at)
         closing = P @ ha - h**2 * problem.gamma(Q, hqdot / h, at)
         rows = ca.vertcat(balance, closing, h * problem.scaled_flow(Q, hqdot / h, z, at))
         if not momentum:
             return rows
+        # momentum form: p_i = M qdot_i and its rate
         rate = h**2 * problem.impulse_rate(Q, hqdot / h, z, at) - P.T @ L
         return ca.vertcat(rows, M @ hqdot, rate)
 
@@ -179,17 +186,20 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
         rows = [*met]
         q1, t1 = q0 + d, t + h
         M1, P1 = problem.M(q1), problem.Phi_q(q1, t1)
+        # end of the collocation: p1^ from v1^ (velocity form) or from the momenta of the nodes (momentum form)
         hp1 = M1 @ (hv0 + weighted(e, change))
         if momentum:
             momenta, rates = zip(*(ca.vertsplit(item, n) for item in impulses), strict=True)
             gains = [item - hp0 for item in momenta]
             rows += [weighted(D[i], gains) - rates[i] for i in range(s)]
             hp1 = hp0 + weighted(e, gains)
+        # back onto the constraints by the same mu, nu: M(q1) (q1 - q1^) = P1^T mu, M(q1) v1 = p1^ + P1^T nu, Phi = 0
         back = M1 @ (d - off @ mu - weighted(e, Z)) - P1.T @ mu
         rows += [back, M1 @ hv1 - hp1 - P1.T @ nu, problem.Phi(q1, t1), P1 @ hv1 + h * problem.Phi_t(q1, t1)]
         rows += [Zz[i] - weighted(A[i], flows) for i in range(s)]
         return ca.vertcat(*rows), ca.vertcat(q1, hv1 / h, z0 + nominal * weighted(b, flows), L[-1] / h**2)
 
+    # guess: Taylor's series of the motion from the start of the step
     a0 = problem.over_mass(q0)(problem.force(q0, v0, z0, t) - P0.T @ lambda0)
     ahead = [*(c[i] * h for i in range(s)), h]
     step = coupled_formula(

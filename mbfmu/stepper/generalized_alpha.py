@@ -75,16 +75,20 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
     L = ca.SX.sym("L", m + k)  # h^2 lambda1
     mu = ca.SX.sym("mu", m if index == 2 else 0)
     off = problem.over_mass(q0)(problem.Phi_q(q0, t).T)
+    # Newmark's formulas: q1 and h v1 from a0 and h^2 a1, q1 moved by M0^-1 P0^T mu
     q1 = q0 + h * v0 + h**2 * (1 / 2 - beta) * a0 + beta * s1 - off[:, : mu.numel()] @ mu
     hv1 = h * v0 + h**2 * (1 - gamma) * a0 + gamma * s1
     z1 = z0 + problem.nominal * Zz
+    # acceleration at the step end: (1 - alpha_m) a1 + alpha_m a0 = (1 - alpha_f) w1 + alpha_f w0
     w1 = ((1 - alpha_m) * s1 + h**2 * (alpha_m * a0 - alpha_f * w0)) / (1 - alpha_f)
     C = problem.C(q1, t1)
     rates = C @ hv1 + h * problem.c(q1, t1)
+    # first-order states, by the same weights: b1 and the error of their mean rate
     flow0 = problem.scaled_flow(q0, v0, z0, t)
     flow1 = problem.scaled_flow(q1, hv1 / h, z1, t1)
     b0 = flow0 + h * bend / problem.nominal
     b1, off_z = _first_order(rho, b0, flow0, flow1, Zz / h)
+    # residual: M(q1) w1 = force - C^T lambda1, Phi(q1) = 0, and C v1 + c = 0, whose rows of Phi index 3 leaves out
     residual = ca.vertcat(
         problem.M(q1) @ w1 - h**2 * problem.force(q1, hv1 / h, z1, t1) + C.T @ L,
         problem.Phi(q1, t1),

@@ -49,12 +49,14 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
 
     solved = s - 1 if dae.constant_mass else s
     d = [ca.SX.sym(f"d{i}", n) for i in range(solved)]
+    # constant M: the velocities of the stages lie on a polynomial of degree s - 2, which gives d_s
     if dae.constant_mass:
         last = np.linalg.solve(np.vander(c[:-1], s - 1).T, np.ones(s - 1))
         d.append(weighted(last, d))
     impulse = [ca.SX.sym(f"impulse{j}", m) for j in range(s - 1)]
     Zz = [ca.SX.zeros(problem.n_z), *(ca.SX.sym(f"Zz{i}", problem.n_z) for i in range(1, s))]
     times = [t + c[i] * h for i in range(s)]
+    # stages of the coordinates (IIIA): Q_i = q0 + h sum_j a_ij V_j
     Q = [q0 + weighted(A[i], d) for i in range(s)]
     points = [
         ca.vertcat(Q[i], d[i], impulse[i] if i < s - 1 else ca.SX.zeros(m), z0 + problem.nominal * Zz[i])
@@ -63,19 +65,23 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
 
     def node(y: SX, at: SX) -> SX:
         Q, d, impulse, z = ca.vertsplit(y, [0, n, 2 * n, 2 * n + m, y.numel()])
+        # force of a stage with its multiplier, h^2 (F(Q_j, V_j) - P^T lambda_j), and Phi(Q_j)
         push = h**2 * problem.impulse_rate(Q, d / h, z, at) - problem.Phi_q(Q, at).T @ impulse
         return ca.vertcat(problem.M(Q) @ d, push, problem.Phi(Q, at), h * problem.scaled_flow(Q, d / h, z, at))
 
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
         parts = (ca.vertsplit(item, [0, n, 2 * n, 2 * n + m, item.numel()]) for item in N)
         inertia, push, gaps, flows = zip(*parts, strict=True)
+        # stages of the momenta (IIIB): M(Q_i) V_i = p0 + h sum_j ahat_ij (F_j - P_j^T lambda_j)
         balance = [inertia[i] - h * p0 - weighted(Ahat[i], push) for i in range(solved)]
         collocated = [Zz[i] - weighted(A[i], flows) for i in range(1, s)]
+        # step end: p1 = p0 + h sum_j b_j (F_j - P_j^T lambda_j), with lambda_s from P v1 + Phi_t = 0
         q1, z1 = Q[-1], z0 + problem.nominal * Zz[-1]
         M1, p1 = problem.M(q1), p0 + weighted(b, push) / h
         v1, mu = SchurFactor(problem.over_mass(q1), problem.Phi_q(q1, t + h)).solve(p1, -problem.Phi_t(q1, t + h))
         return ca.vertcat(*balance, *gaps[1:], *collocated), ca.vertcat(q1, M1 @ v1, z1, mu / (b[-1] * h))
 
+    # guess: Taylor's series of the motion from the start of the step
     solve = problem.over_mass(q0)
     v0 = solve(p0)
     a0 = solve(problem.force(q0, v0, z0, t) - problem.Phi_q(q0, t).T @ lambda0)

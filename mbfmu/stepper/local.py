@@ -67,10 +67,12 @@ def _fixed_point_stage(problem: Problem, x: SX, basis: str, frozen: bool) -> tup
     Zz, z, apart = _trapezoidal(problem, (qk, vk, zk), q, v)
     M, P = problem.M(q), problem.Phi_q(q, t1)
     solve = _symmetric_solver(problem.over_mass(q), M, P, basis)
+    # accelerations of the index-1 form: [V^T M; P] a = [V^T F; gamma]
     a = solve(problem.force(q, v, z, t1), problem.gamma(q, v, t1))
     if frozen:
         M = problem.M(qk)
         solve = _frozen_solver(problem.over_mass(qk), M, problem.Phi_q(qk, problem.t), P, basis)
+    # corrections d1 of q and d2 of v, whose constraint P v + Phi_t = 0 moves with d1; d3 of z by Newton's method
     drift = P @ v + problem.Phi_t(q, t1)
     d1 = solve(-M @ (q - qk - h / 2 * (v + vk)), -problem.Phi(q, t1))
     d2 = solve(-M @ (v - vk - h / 2 * (a + ak)), -drift - ca.jtimes(drift, q, d1))
@@ -99,6 +101,7 @@ def _newton_stage(problem: Problem, x: SX, basis: str, frozen: bool) -> tuple[St
     q, v = qk + d, hv / h
     Zz, z, apart = _trapezoidal(problem, (qk, vk, zk), q, v)
     M, P = problem.M(q), problem.Phi_q(q, t1)
+    # trapezoidal rule in the basis V of ker P, by multipliers: V^T y = 0 means y + P^T mu = 0
     held = problem.M(qk), problem.Phi_q(qk, problem.t)
     M_V, P_V = held if frozen else (M, P)
     residual = ca.vertcat(

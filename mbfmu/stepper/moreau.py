@@ -17,15 +17,15 @@ from mbfmu.stepper.passes import JAMMED, Numbers, Passes, accelerated, function_
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage
 
 FINE = 1e-3
-"""Unit of the unknowns that decide about convergence, so that passes that converge slowly go on until 1e-12."""
+"""Unit of velocities and positions in the test of convergence: passes that converge slowly continue until 1e-12."""
 FINE_IMPULSE = 0.05
-"""The same for impulses, which may still grow while velocities rest: the laws of contact are then met to 5e-11."""
+"""Unit of impulses in the test of convergence, which may grow while velocities rest: contact laws hold to 5e-11."""
 SLOW = 1e-10
-"""Largest slip rate, m/s or rad/s, that sticks at the start of a step."""
+"""Largest slip rate, m/s or rad/s, that counts as sticking at the start of a step."""
 LOCKED = 1e-6
-"""Least mobility of a row, relative to that without the other constraints, that its unknown impulse is scaled by."""
+"""Smallest mobility of a row that scales its impulse, relative to its mobility without the other constraints."""
 SHORT = 1e-20
-"""Square of a way that is so short that rows are those at its middle."""
+"""Squared change of the coordinates so small that discrete gradients are those at the midpoint."""
 
 
 def moreau(dae: Dae) -> Scheme:
@@ -62,41 +62,48 @@ def moreau(dae: Dae) -> Scheme:
     r, r_N = contacts.r, contacts.r_N
     x = ca.MX.sym("x", problem.n_y)
     q, v, z = problem.split(x)
-    own, forces, _ = contacts.split(z)
+    states, forces, _ = contacts.split(z)
 
+    # which gaps act and bounce, and which frictions stick: decided at the start of the step, once
     ahead = ca.MX.sym("ahead", contacts.ahead.numel_out(0))
     first = Let(ahead, contacts.ahead(x, problem.u(t), given.p, t, h))
-    fine = FINE * ca.vertcat(ca.DM.ones(2 * n), ca.DM(dae.nominal_states)[contacts.own_places])
+    fine = FINE * ca.vertcat(ca.DM.ones(2 * n), ca.DM(dae.nominal_states)[contacts.state_indices])
     fine = ca.vertcat(fine, FINE_IMPULSE * ca.DM.ones(r))
     y = ca.MX.sym("y", fine.numel() + r_N + n)
     scaled = ca.vertcat(fine, ca.DM.ones(r_N + n)) * y
-    v_1, q_1, z_1, w, tau, closing = parts_of(scaled, (n, n, own.numel(), r, r_N, n))
+    v_1, q_1, z_1, w, tau, closing = parts_of(scaled, (n, n, states.numel(), r, r_N, n))
 
     def rows(q_1: Any, v_1: Any, z_1: Any) -> Any:
         return contacts.ends.call([q_1, v_1, z_1, x, problem.u(t + h / 2), ahead, given.p, t, h])
 
+    # velocities without impulses, v_f, moved by the multipliers that close C v_1 + c = 0
     v_f, missing, q_f, flown, data, gaps = rows(q_1, v_1, z_1)
     closing = closing + missing
     v_f = v_f + closing
     v_2, w_2, tau_2 = v_f, w, tau
     if r:
+        # impulses w of contacts by Gauss-Seidel passes: v_2 = v_f + M^-1 W^T w
         law = data, given.p, t, h
         w_2 = accelerated(lambda w, v: contacts.pass_v(w, v, *law), contacts.moved, w, v_f, data)
         v_2 = contacts.moved(w_2, v_f, data)
+    # positions q_2 = q_f + h/2 (v_2 - v_1), and impulses tau that keep gaps open: q_2 + M^-1 W_N^T tau
     q_2 = q_f + h / 2 * (v_2 - v_1)
     if r_N:
         tau_2 = accelerated(lambda w, q: contacts.pass_q(w, q, data, gaps), contacts.pushed, tau, q_2, data)
         q_2 = contacts.pushed(tau_2, q_2, data)
-    better = ca.vertcat(ca.vertcat(v_2, q_2, own + h * flown, w_2) / fine, tau_2, closing)
+    # fixed point of (v, q, z, w, tau), in units in which 1 is fine enough; the guess is a free flight
+    better = ca.vertcat(ca.vertcat(v_2, q_2, states + h * flown, w_2) / fine, tau_2, closing)
 
-    *_, start, _ = rows(q + h * v, v, own)
-    guess = ca.vertcat(v, q + h * v, own, *([contacts.impulses(forces, start, h)] if r else []))
+    *_, start, _ = rows(q + h * v, v, states)
+    guess = ca.vertcat(v, q + h * v, states, *([contacts.impulses(forces, start, h)] if r else []))
     stage = Stage(y, ca.vertcat(guess / fine, ca.MX.zeros(r_N + n)), correction=better - y, watched=fine.numel())
     *_, data, _ = rows(q_1, v_1, z_1)
-    found = contacts.found(v_1, w, data, given.p, t, h) if r else ca.MX(0, 1)
+    # mean forces and residuals of the laws, which the next step begins with
+    measured = contacts.measured(v_1, w, data, given.p, t, h) if r else ca.MX(0, 1)
     limit = energy_limit(dae) if r else None
     if limit:
-        z_m = contacts.joined((own + z_1) / 2, ca.MX.zeros(z.numel() - own.numel()))
+        # touched: no more energy than the forces put in
+        z_m = contacts.joined((states + z_1) / 2, ca.MX.zeros(z.numel() - states.numel()))
         limited = limit(q, v, z_m, q_1, v_1, problem.u(t + h / 2), given.p, t, h)
         touched = ca.norm_1(ca.vertcat(w, tau)) > 0
         q_1, v_1 = (ca.if_else(touched, *pair) for pair in zip(limited, (q_1, v_1), strict=True))
@@ -106,7 +113,7 @@ def moreau(dae: Dae) -> Scheme:
         order=1 if r else 2,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(x, given, (), x),
-        step=Formula(x, given, (first, stage), ca.vertcat(q_1, v_1, contacts.joined(z_1, found))),
+        step=Formula(x, given, (first, stage), ca.vertcat(q_1, v_1, contacts.joined(z_1, measured))),
         read=ca.Function("read", [x, given.p, t], [*problem.split(x)]),
     )
 
@@ -119,12 +126,12 @@ class _Contacts:
 
     Attributes:
         r, r_N: number of rows, and of those of gaps.
-        own_places: places in z of the states that are not those of contacts.
+        state_indices: indices in z of the states that are not those of contacts.
         ahead: what holds throughout the step.
         ends: what the end of the step gives: velocities, places, and the rows.
         pass_v, pass_q: a pass over all contacts, on velocities and on positions.
         moved, pushed: velocities and places with impulses.
-        found: mean forces and residuals.
+        measured: mean forces and residuals.
     """
 
     def __init__(self, dae: Dae) -> None:
@@ -136,7 +143,7 @@ class _Contacts:
         start = dae.switches.forces if dae.switches else dae.n_z
         assert start is not None
         self._first, self._count = start, (self.r + len(RESIDUALS) if self.r else 0)
-        self.own_places = [k for k in range(dae.n_z) if not start <= k < start + self._count]
+        self.state_indices = [k for k in range(dae.n_z) if not start <= k < start + self._count]
         n = dae.n
         self._x = ca.SX.sym("x", 2 * n + dae.n_z)
         self._q, self._v, self._z = parts_of(self._x, (n, n, dae.n_z))
@@ -156,7 +163,7 @@ class _Contacts:
             self.pass_q: Any = self._passes.on_positions()
             self.pushed: Any = self._passes.moved(gaps_alone=True)
             self.impulses: Any = self._passes.impulses()
-            self.found: Any = self._passes.found()
+            self.measured: Any = self._passes.measured()
 
     def split(self, z: Any) -> tuple[Any, Any, Any]:
         """Return the states that are not those of contacts, the mean forces and the residuals."""
@@ -165,42 +172,46 @@ class _Contacts:
         )
         return ca.vertcat(before, after), forces, residuals
 
-    def joined(self, own: Any, found: Any) -> Any:
-        """Return z from the states that are not those of contacts, and what is found."""
-        before, after = parts_of(own, (self._first, own.numel() - self._first))
-        return ca.vertcat(before, found, after)
+    def joined(self, states: Any, of_contacts: Any) -> Any:
+        """Return z from the states that are not those of contacts, and from their mean forces and residuals."""
+        before, after = parts_of(states, (self._first, states.numel() - self._first))
+        return ca.vertcat(before, of_contacts, after)
 
     def _ahead(self) -> Any:
         """Return (x, u, p, t, h) -> which gaps act, and which bounce; gaps, frictions at rest, slips, limits."""
         dae, switches = self.dae, self.switches
         q, v, z, u, p, t, h = self._q, self._v, self._z, self._u, self._p, self._t, self._h
-        found = ca.SX(0, 1)
+        ahead = ca.SX(0, 1)
         if switches:
             rows = Rows(dae, q, v, p, t)
-            own, forces, _ = self.split(z)
-            bare = self.joined(own, ca.SX.zeros(self._count))
+            states, forces, _ = self.split(z)
+            bare = self.joined(states, ca.SX.zeros(self._count))
+            # gaps that act: closed now, or after a free flight of a step, within the reach of its acceleration
             change = h * dae.acceleration(q, v, bare, u, p, t)[0]
             later = switches.gap(q + h * (v + change / 2), p, t + h)
             reach = ca.fabs(rows.W_N) @ ca.fabs(change)
             active = ca.fmin(rows.gap, later) <= h / 2 * reach
+            # gaps that bounce: they close faster than their speed of rest
             bounces = rows.gap_rate < -ca.fmax(switches.rest(p), reach)
+            # normal forces of frictions without a gap, from the forces of the step before
             a, lambda_ = dae.acceleration(q, v, z, u, p, t)
             inputs = [*(item.input for item in switches.gaps), *(item.input for item in switches.frictions)]
-            inner = {number: place for place, number in enumerate(inputs)}
+            inner = {input_: index for index, input_ in enumerate(inputs)}
             outside = iter(range(u.numel()))
             size = u.numel() + len(inner)
             acting = [forces[inner[k]] if k in inner else u[next(outside)] for k in range(size)]
             normal = switches.normal(
                 q, v, z[: switches.normal.numel_in(2)], a, lambda_, ca.vertcat(ca.SX(0, 1), *acting), p, t
             )
+            # limits of friction: static at rest, else sliding
             speed = ca.SX.zeros(self.r_T)
             for group in switches.groups:
                 for j in group:
                     speed[j] = ca.norm_2(ca.vertcat(*(rows.slip[k] for k in group)))
             slow, N = speed <= SLOW, ca.fabs(normal)
             limit = h * ca.if_else(slow, switches.static(N, p, t), switches.sliding(speed, N, p, t))
-            found = ca.vertcat(active, bounces, rows.gap, slow, speed, limit)
-        return function_of("ahead", [self._x, u, p, t, h], [found])
+            ahead = ca.vertcat(active, bounces, rows.gap, slow, speed, limit)
+        return function_of("ahead", [self._x, u, p, t, h], [ahead])
 
     def _ends(self) -> Any:
         """Return (q_1, v_1, z_1, x, u, ahead, p, t, h) -> what the end of the step gives.
@@ -211,31 +222,37 @@ class _Contacts:
         dae, switches, n = self.dae, self.switches, self.dae.n
         q, v, z, u, p, t, h = self._q, self._v, self._z, self._u, self._p, self._t, self._h
         q_1, v_1 = ca.SX.sym("q_1", n), ca.SX.sym("v_1", n)
-        own_1 = ca.SX.sym("z_1", len(self.own_places))
-        own, _, _ = self.split(z)
+        own_1 = ca.SX.sym("z_1", len(self.state_indices))
+        states, _, _ = self.split(z)
+        # midpoint of the step, and z' there: z_1 = z + h z'(q_m, v_m, (z + z_1)/2)
         middle, end = t + h / 2, t + h
         q_m, v_m = (q + q_1) / 2, (v + v_1) / 2
         zero = ca.SX.zeros(self._count)
-        flown = dae.flow(q_m, v_m, self.joined((own + own_1) / 2, zero), u, p, middle)
+        flown = dae.flow(q_m, v_m, self.joined((states + own_1) / 2, zero), u, p, middle)
         flown = self.split(flown)[0]
         over = dae.over_mass(q_m, p)
         P, C = dae.Phi_q(q_1, p, end), dae.C(q_1, p, end)
         c, C_m, c_m = dae.c(q_1, p, end), dae.C(q_m, p, middle), dae.c(q_m, p, middle)
         factor, closing = SchurFactor(over, C_m), SchurFactor(over, C)
         placing = SchurFactor(over, P) if dae.k else closing
-        free = v + h * dae.free_acceleration(q_m, v_m, self.joined((own + own_1) / 2, zero), u, p, middle)
+        # free velocities, constrained at the midpoint: C_m (v + v_f)/2 + c_m = 0
+        free = v + h * dae.free_acceleration(q_m, v_m, self.joined((states + own_1) / 2, zero), u, p, middle)
         v_f, _ = factor.constrained(free, -2 * c_m - C_m @ v)
+        # closing impulses at the end of the step: C v_1 + c = 0
         missing, _ = closing.solve(ca.SX(n, 1), -c - C @ v_1)
+        # positions without impulses, projected: P (q - q_1) + Phi(q_1) = 0
         q_f = q + h * v_m
         shift, _ = placing.solve(ca.SX(n, 1), -dae.Phi(q_1, p, end) - P @ (q_f - q_1))
         results = [v_f, missing, q_f + shift, flown]
         if switches:
             rows = Rows(dae, q_m, v, p, middle)
             gap = switches.gap(q_1, p, end)
+            # rows of gaps as discrete gradients, W_N (q_1 - q) = change of the gaps, and the responses Y = M^-1 W^T
             W_N = _discrete(rows.W_N, q_1 - q, lambda s: switches.gap(q_m + s * (q_1 - q), p, middle + s * h))
             W = ca.sparsify(ca.vertcat(W_N, rows.W_T))
             Y = self._responses(factor, W)
             own_mass = _own_masses(W, Y, over(W.T), switches)
+            # bounds of the gap rates at the end: Newton's restitution where a gap bounces, else no overlap after it
             slow = -(W_N @ v + rows.gap_t)
             bound = ca.if_else(
                 self._bounces, switches.restitution(p) * slow, ca.fmin(0, slow - 2 * ca.fmax(self._closed_gap, 0) / h)
@@ -266,15 +283,15 @@ def _discrete(W: SX, way: SX, gaps: Callable[[SX], SX]) -> SX:
         way: change of the coordinates, shape (n,).
         gaps: function of the place on the way, from -1/2 to 1/2 -> gaps, shape (r_N,).
     """
-    s, found = ca.SX.sym("s"), []
+    s, rows = ca.SX.sym("s"), []
     bent = gaps(s)
     for _ in range(3):
         bent = ca.jacobian(bent, s)
     bent = ca.densify(ca.substitute(bent, s, 0)) / 24
     for i in range(W.shape[0]):
-        own = ca.SX(W[i, :].sparsity(), 1) * way.T
-        found.append(W[i, :] + bent[i] / (ca.sumsqr(own) + SHORT) * own)
-    return ca.vertcat(ca.SX(0, W.shape[1]), *found)
+        weighted = ca.SX(W[i, :].sparsity(), 1) * way.T
+        rows.append(W[i, :] + bent[i] / (ca.sumsqr(weighted) + SHORT) * weighted)
+    return ca.vertcat(ca.SX(0, W.shape[1]), *rows)
 
 
 def _own_masses(W: SX, Y: SX, free: SX, switches: Switches) -> SX:

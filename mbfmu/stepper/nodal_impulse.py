@@ -43,6 +43,7 @@ def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
     z1, zm = z0 + problem.nominal * Zz, z0 + problem.nominal * Zz / 2
     d, impulse = ca.SX.sym("d", n), ca.SX.sym("impulse", m + problem.k)
     q1, qm, w = q0 + d, q0 + d / 2, d / h
+    # discrete action of the segment: h p, and the forces at its two ends
     if action == "midpoint":
         hp = problem.M(qm) @ d
         first = last = problem.impulse_rate(qm, w, zm, t + h / 2)
@@ -51,7 +52,9 @@ def nodal_impulse(dae: Dae, action: str = "midpoint") -> Scheme:
         hp = (problem.M(q0) + problem.M(q1)) @ d / 2
         first, last = problem.impulse_rate(q0, w, z0, t), problem.impulse_rate(q1, w, z1, t + h)
         flow = (problem.scaled_flow(q0, w, z0, t) + problem.scaled_flow(q1, w, z1, t + h)) / 2
+    # nonholonomic constraints at the middle: G((q0 + q1)/2) w + g = 0
     middle = dae.G(qm, problem.p, t + h / 2) @ d + h * dae.g(qm, problem.p, t + h / 2)
+    # node: p0' = -S_q0 - (half of the forces) + C(q0)^T Lambda
     balance = hp - h**2 / 2 * first - h * p0 + problem.C(q0, t).T @ impulse
     v0 = _node_velocity(problem, q0, p0)
     stage = Stage(

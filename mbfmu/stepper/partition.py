@@ -48,6 +48,7 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
     q, v, z = qn, vn, zn
     for i, row in enumerate(weights):
         here, ahead = t + float(nodes[i]) * h, t + float(nodes[i + 1]) * h
+        # Runge-Kutta point of the coordinates, q~ = q_n + h sum_j a_ij v_j
         start = qn + h * combination(row, [*velocities, v])
         if i == 1:  # the constraints shift this point as far from its start as the one before, to the other side
             start = start - (q - qn - h / 2 * vn)
@@ -59,10 +60,12 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
             values, symbols = [*values, selected.nz[:]], [*symbols, nonzeros]
         q = kind.sym(f"q{i}", n)
         stages.append(Let(ca.vertcat(*symbols), ca.vertcat(*values)))
+        # dependent coordinates from Phi(q_i) = 0, B^T (q_i - q~) = 0
         stages.append(Stage(q, start, correction=to_positions(q, N, p, ahead)))
         velocities.append(velocity)
         accelerations.append(a)
         flows.append(flow)
+        # first-order states of the point, and velocities from C(q_i) v_i + c = 0, B^T (v_i - v~) = 0
         z = zn + h * combination(row, flows)
         v = to_velocities(q, vn + h * combination(row, accelerations), N, p, ahead)
     return Scheme(
@@ -107,10 +110,10 @@ def pivot_columns(C: SX) -> SX:
     for row in range(C.shape[0]):
         candidates = S[row, :].sparsity().get_col()
         size = ca.fabs(S[row, candidates].T) * free[candidates]
-        best, found, hot = ca.mmax(size), ca.SX(0), ca.SX(C.shape[1], 1)
-        for number, column in enumerate(candidates):
-            hot[column] = (1 - found) * (size[number] >= best)
-            found = found + hot[column]
+        best, taken, hot = ca.mmax(size), ca.SX(0), ca.SX(C.shape[1], 1)
+        for column_index, column in enumerate(candidates):
+            hot[column] = (1 - taken) * (size[column_index] >= best)
+            taken = taken + hot[column]
         columns.append(hot)
         free = free - hot
         pivot = S[row + 1 :, :] @ hot

@@ -15,15 +15,15 @@ from mbfmu.stepper.scheme import SX
 PASSES = 16
 """Number of passes over all contacts in each correction."""
 EXTRAPOLATED = 8
-"""Number of the last of these passes that an extrapolation takes."""
+"""Number of passes, the last ones, whose changes an extrapolation combines."""
 REGULAR = 1e-13
-"""Part of its trace that is added to the matrix of an extrapolation, which is singular where passes differ little."""
+"""Diagonal added to the matrix of an extrapolation, relative to its trace; it is singular if passes differ little."""
 AT_REST = 1e-200
-"""Square of a change, of which that of passes at rest is a small part."""
+"""Squared change added to the trace of that matrix, so that it is not divided by zero once passes change nothing."""
 JAMMED = 2.0
-"""Impulse of a bounce beyond which it yields, over that of an impact without others and without friction."""
+"""Impulse of a bounce, over that of the same impact alone without friction, above which its restitution is reduced."""
 YIELDING = 0.3
-"""Part of what a jammed impulse has in excess, as a rate, by which the speed of the bounce yields."""
+"""Fraction of the excess of such an impulse, as a rate, by which the speed of the bounce is reduced."""
 
 
 class Numbers(NamedTuple):
@@ -72,8 +72,8 @@ class Touch:
 
     def rows(self, r_N: int) -> list[int]:
         """Return the numbers of its rows, gaps counted first."""
-        own = [] if self.gap is None else [self.gap]
-        return own + [r_N + j for group in self.groups for j in group]
+        of_gap = [] if self.gap is None else [self.gap]
+        return of_gap + [r_N + j for group in self.groups for j in group]
 
 
 class Passes:
@@ -98,10 +98,10 @@ class Passes:
         self._begin = Numbers(*list(accumulate(sizes, initial=0))[:-1])
         self._along = _by_line(zip(W.row(), W.get_col(), strict=True), r)
         self._across = _by_line(zip(Y.get_col(), Y.row(), strict=True), r)
-        self._touches = list(self._found())
+        self._touches = list(self._in_turn())
         self.order = [row for touch in self._touches for row in touch.rows(r_N)]
         self._chunks = [self._places(touch) for touch in self._touches]
-        self._packed = [place for chunk in self._chunks for place in chunk]
+        self._packed = [index for chunk in self._chunks for index in chunk]
 
     def pack(self, numbers: Numbers) -> SX:
         """Return the numbers as one column, contact by contact."""
@@ -159,7 +159,7 @@ class Passes:
         w, v, data = ca.MX.sym("w", self._r), ca.MX.sym("v", self._n), ca.MX.sym("data", len(self._packed))
         p, t, h = ca.MX.sym("p", self._n_p), ca.MX.sym("t"), ca.MX.sym("h")
         parts, at = _split_alike([touch.columns for touch in self._touches], v)
-        own = parts_of(w, [len(touch.rows(self._r_N)) for touch in self._touches])
+        impulses = parts_of(w, [len(touch.rows(self._r_N)) for touch in self._touches])
         chunks = parts_of(data, [len(chunk) for chunk in self._chunks])
         known: dict[str, Any] = {}
         for k, touch in enumerate(self._touches):
@@ -167,19 +167,20 @@ class Passes:
             if touch.gap is not None:
                 function = _where_it_acts(function, known)
             places = list(dict.fromkeys(at[column] for column in touch.columns))
-            moved = ca.vertcat(*(parts[place] for place in places))
-            found = [chunks[k][0]] if touch.gap is not None else []
-            own[k], moved = function(*found, own[k], moved, chunks[k], p[of_p], t, h)
-            sizes = [parts[place].numel() for place in places]
-            for place, part in zip(places, parts_of(moved, sizes), strict=True):
-                parts[place] = part
-        return ca.Function("pass_v", [w, v, data, p, t, h], [ca.vertcat(*own), ca.vertcat(*parts)])
+            moved = ca.vertcat(*(parts[index] for index in places))
+            acts = [chunks[k][0]] if touch.gap is not None else []
+            impulses[k], moved = function(*acts, impulses[k], moved, chunks[k], p[of_p], t, h)
+            sizes = [parts[index].numel() for index in places]
+            for index, part in zip(places, parts_of(moved, sizes), strict=True):
+                parts[index] = part
+        return ca.Function("pass_v", [w, v, data, p, t, h], [ca.vertcat(*impulses), ca.vertcat(*parts)])
 
     def on_positions(self) -> Any:
         """Return the Function (tau, q, data, gaps) -> tau and q after a pass, with gaps W q + gaps."""
         data, numbers = self.symbols()
         tau, q, gaps = ca.SX.sym("tau", self._r_N), ca.SX.sym("q", self._n), ca.SX.sym("gaps", self._r_N)
         own_tau, own_q = tau.elements(), q.elements()
+        # each gap in its turn: tau_i = max(0, tau_i - (W_i q + gap_i))
         for i in range(self._r_N):
             ahead = own_tau[i] - (self._rate(i, numbers, own_q) + gaps[i])
             self._change(i, ca.fmax(0, ahead), numbers, own_tau, own_q, i)
@@ -195,7 +196,7 @@ class Passes:
                 w[row] = ca.if_else(numbers.active[touch.gap], w[row], 0)
         return function_of("impulses", [forces, data, h], [w[self.order]])
 
-    def found(self) -> Any:
+    def measured(self) -> Any:
         """Return the Function (v_1, w, data, p, t, h) -> mean forces of the rows, and residuals of the laws."""
         data, numbers = self.symbols()
         v, packed, p = ca.SX.sym("v", self._n), ca.SX.sym("w", self._r), ca.SX.sym("p", self._n_p)
@@ -203,15 +204,18 @@ class Passes:
         w = ca.SX.zeros(self._r)
         w[self.order] = packed
         pressing, _ = parts_of(w, (r_N, self._r - r_N))
+        # bounds of the gap rates, from which jammed bounces yield
         bound = numbers.bound - ca.if_else(numbers.bounces, YIELDING * ca.fmax(0, pressing - numbers.most), 0)
         rate = self.rows(numbers) @ v + numbers.offset
         signorini, coulomb, dissipation = [ca.SX(0)], [ca.SX(0)], [ca.SX(0)]
+        # Signorini: min(w_i, rate_i - bound_i) = 0 for each gap that acts
         signorini += [
             ca.if_else(numbers.active[i], ca.fabs(ca.fmin(w[i], rate[i] - bound[i])), 0) for i in range(r_N)
         ]  # fmt: skip
         for touch in self._touches:
             w_N = w[touch.gap] if touch.gap is not None else ca.SX(0)
             for group in touch.groups:
+                # Coulomb: |w_T| <= limit, and dissipation w_T . slip + limit |slip| = 0
                 force, slip = (ca.vertcat(*(item[r_N + j] for j in group)) for item in (w, rate))
                 largest = self.limit(touch, group, numbers, w_N, p, t, h)
                 coulomb.append(ca.fmax(0, ca.norm_2(force) - largest))
@@ -220,7 +224,7 @@ class Passes:
         residuals = (ca.mmax(ca.vertcat(*items)) for items in (signorini, coulomb, dissipation))
         return function_of("found", [v, packed, data, p, t, h], [ca.vertcat(numbers.own_mass * w / h, *residuals)])
 
-    def _found(self) -> Iterator[Touch]:
+    def _in_turn(self) -> Iterator[Touch]:
         """Yield the contacts in the order in which a pass takes them."""
         by_gap: dict[int | None, list[tuple[int, ...]]] = {}
         for group in self._switches.groups:
@@ -235,11 +239,11 @@ class Passes:
         """Return the places of a contact's numbers in all numbers; that it acts comes first."""
         begin, rows, gap = self._begin, touch.rows(self._r_N), touch.gap
         frictions = [j for group in touch.groups for j in group]
-        found = [] if gap is None else [begin.active + gap, begin.bounces + gap, begin.bound + gap, begin.most + gap]
+        indices = [] if gap is None else [begin.active + gap, begin.bounces + gap, begin.bound + gap, begin.most + gap]
         for row in rows:
-            found += [begin.W + k for _, k in self._along[row]] + [begin.Y + k for _, k in self._across[row]]
-        found += [offset + row for offset in (begin.own_mass, begin.offset) for row in rows]
-        return found + [offset + j for offset in (begin.slow, begin.speed, begin.limit) for j in frictions]
+            indices += [begin.W + k for _, k in self._along[row]] + [begin.Y + k for _, k in self._across[row]]
+        indices += [offset + row for offset in (begin.own_mass, begin.offset) for row in rows]
+        return indices + [offset + j for offset in (begin.slow, begin.speed, begin.limit) for j in frictions]
 
     def _contact(self, touch: Touch, places: list[int]) -> tuple[Any, list[int]]:
         """Return the Function (w, v, data, p, t, h) -> w and v of a contact, and the numbers of its parameters."""
@@ -249,13 +253,15 @@ class Passes:
         w, v = ca.SX.sym("w", len(rows)), ca.SX.sym("v", len(touch.columns))
         own_w, own_v = w.elements(), dict(zip(touch.columns, v.elements(), strict=True))
 
-        def change(place: int, wanted: SX) -> None:
-            self._change(rows[place], wanted, numbers, own_w, own_v, place)
+        def change(index: int, wanted: SX) -> None:
+            self._change(rows[index], wanted, numbers, own_w, own_v, index)
 
+        # gap: w_i = max(0, w_i - (W_i v + offset_i - bound_i)), of which a jammed bounce yields a part
         if i is not None:
             wanted = ca.fmax(0, own_w[0] - (self._rate(i, numbers, own_v) + numbers.offset[i] - numbers.bound[i]))
             more = ca.fmax(0, wanted - numbers.most[i])
             change(0, wanted - ca.if_else(numbers.bounces[i], YIELDING / (1 + YIELDING) * more, 0))
+        # friction: w_T = projection of w_T - (W_T v + offset_T) onto the disk of radius limit
         for group in touch.groups:
             at = [rows.index(r_N + j) for j in group]
             ahead = [own_w[k] - (self._rate(rows[k], numbers, own_v) + numbers.offset[rows[k]]) for k in at]
@@ -264,6 +270,7 @@ class Passes:
             factor = ca.if_else(size > largest, largest / ca.if_else(size > 0, size, 1), 1)
             for k, item in zip(at, ahead, strict=True):
                 change(k, factor * item)
+        # the Function takes those parameters alone that its laws depend on
         results = [ca.vertcat(*own_w), ca.vertcat(*own_v.values())]
         of_p = sorted(set(ca.jacobian_sparsity(ca.vertcat(*results), p).get_col()))
         taken = ca.SX.sym("p", len(of_p))
@@ -275,12 +282,12 @@ class Passes:
         """Return the rate of a row; v: rates by the numbers of their coordinates."""
         return sum((numbers.W[k] * v[column] for column, k in self._along[row]), ca.SX(0))
 
-    def _change(self, row: int, wanted: SX, numbers: Numbers, w: list[SX], v: Any, place: int) -> None:
+    def _change(self, row: int, wanted: SX, numbers: Numbers, w: list[SX], v: Any, index: int) -> None:
         """Set the impulse of a row, which has this place in w, and change the rates with it."""
-        step = wanted - w[place]
+        step = wanted - w[index]
         for column, k in self._across[row]:
             v[column] = v[column] + numbers.Y[k] * step
-        w[place] = wanted
+        w[index] = wanted
 
 
 def accelerated(sweep: Callable[[Any, Any], Any], moved: Any, w: Any, start: Any, data: Any) -> Any:
@@ -293,17 +300,20 @@ def accelerated(sweep: Callable[[Any, Any], Any], moved: Any, w: Any, start: Any
         start: v without impulses, MX.
         data: numbers of the rows, MX.
     """
+    # PASSES passes, of which the last EXTRAPOLATED changes are kept
     v, seen = moved(w, start, data), [w]
     for _ in range(PASSES):
         w, v = sweep(seen[-1], v)
         seen.append(w)
     last = seen[-1 - EXTRAPOLATED :]
     changes = ca.horzcat(*(after - before for before, after in pairwise(last)))
+    # extrapolation: weights that make the combination of the changes smallest, sum of the weights 1
     R = ca.mtimes(changes.T, changes)
     R = R / (ca.trace(R) + AT_REST) + REGULAR * ca.DM.eye(EXTRAPOLATED)
     symbols = ca.SX.sym("R", EXTRAPOLATED, EXTRAPOLATED)
     weights = function_of("weights", [symbols], [eliminated(symbols, ca.SX.ones(EXTRAPOLATED))])(R)
     further = ca.mtimes(ca.horzcat(*last[1:]), weights / ca.sum1(weights))
+    # take it only if a further pass changes it less than the last pass changed
     tried, _ = sweep(further, moved(further, start, data))
     better = ca.norm_1(tried - further) < ca.norm_1(changes[:, -1])
     return ca.if_else(better, tried, seen[-1])
@@ -313,8 +323,8 @@ def _where_it_acts(function: Any, known: dict[str, Any]) -> Any:
     """Return the Function that leaves w and v as they are where its first argument is 0; equal ones are one."""
     text = function.serialize()
     if text not in known:
-        given = [ca.SX.sym(f"i{k}", function.sparsity_in(k)) for k in range(function.n_in())]
-        known[text] = ca.Function.if_else("where", function, ca.Function("idle", given, given[:2]))
+        arguments = [ca.SX.sym(f"i{k}", function.sparsity_in(k)) for k in range(function.n_in())]
+        known[text] = ca.Function.if_else("where", function, ca.Function("idle", arguments, arguments[:2]))
     return known[text]
 
 
@@ -331,10 +341,10 @@ def _split_alike(users: Sequence[Sequence[int]], v: Any) -> tuple[list[Any], lis
 
 def _by_line(entries: Any, count: int) -> list[list[tuple[int, int]]]:
     """Return for each line the numbers across it and the numbers of the nonzeros, of pairs (line, across)."""
-    found: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    pairs: list[list[tuple[int, int]]] = [[] for _ in range(count)]
     for k, (line, across) in enumerate(entries):
-        found[line].append((across, k))
-    return found
+        pairs[line].append((across, k))
+    return pairs
 
 
 def parts_of(column: Any, sizes: Sequence[int]) -> list[Any]:
@@ -342,6 +352,6 @@ def parts_of(column: Any, sizes: Sequence[int]) -> list[Any]:
     return list(ca.vertsplit(column, [0, *accumulate(sizes)]))
 
 
-def function_of(name: str, given: list[SX], results: list[SX]) -> Any:
+def function_of(name: str, arguments: list[SX], results: list[SX]) -> Any:
     """Return the Function with dense results and common subexpressions found once."""
-    return merged(name, given, [ca.densify(item) for item in results])
+    return merged(name, arguments, [ca.densify(item) for item in results])

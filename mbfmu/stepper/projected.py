@@ -19,7 +19,7 @@ EXACT = frozenset({"position", "velocity"})
 SUBSTEPS = 12
 """Number of substeps d of a step h with order 7, each with one acceleration: fewer than `order=9` takes in all."""
 LASTING = 1000
-"""Number of steps after which a history begins anew, which costs as much as six steps."""
+"""Number of steps after which a history is made anew, at the cost of six steps."""
 
 
 def projected(dae: Dae, order: int = 4) -> Scheme:
@@ -45,6 +45,7 @@ def projected(dae: Dae, order: int = 4) -> Scheme:
     n, p, t, h = problem.n, problem.p, problem.t, problem.h
     x, q, v, z = (kind.sym(*item) for item in (("x", problem.n_y), ("q", n), ("v", n), ("z", problem.n_z)))
 
+    # Runge-Kutta step q~, v~, z, then M (q - q~) + Phi_q^T mu = 0, Phi(q) = 0 by Gauss-Newton
     to_positions, to_velocities = projections(dae)
     stages: tuple[Stage, ...] = ()
     if dae.m:
@@ -52,6 +53,7 @@ def projected(dae: Dae, order: int = 4) -> Scheme:
         stages = (Stage(ca.vertcat(q, v, z), tableau.step(problem.rate, x, t, h), correction=correction, watched=n),)
     else:
         q, v, z = problem.split(tableau.step(problem.rate, x, t, h))
+    # M (v - v~) + C^T nu = 0, C v + c = 0: linear
     if dae.m + dae.k:
         v = v + to_velocities(q, v, p, t + h)
     return Scheme(
@@ -88,11 +90,13 @@ def projected_bashforth(dae: Dae) -> Scheme:
     n_past = n_y * (len(WEIGHTS) - 1)
     first, x = ca.MX.sym("y", n_y), ca.MX.sym("x", 2 * n_y + n_past + 2)
     y, free, past, h_past, age = ca.vertsplit(x, [0, n_y, 2 * n_y, 2 * n_y + n_past, x.numel() - 1, x.numel()])
+    # go on from y^ and its history, or begin a new one where y^ was projected
     goes_on = ca.logic_and(same(h, h_past), age < LASTING)
     past = ca.if_else(goes_on, past, before(y, *at), True)  # short-circuited: the other branch is not evaluated
     end = substeps(dae, SUBSTEPS)(ca.if_else(goes_on, free, y), past, *at)
     q, free, past = ca.MX.sym("q", n), ca.MX.sym("free", n_y), ca.MX.sym("past", n_past)
     stages: list[Let | Stage] = [Let(ca.vertcat(free, past), ca.vertcat(*end))]
+    # project the end of the substeps: Phi(q) = 0, then C v + c = 0
     start, v, z = problem.split(free)
     to_positions, to_velocities = projections(dae)
     if dae.m:

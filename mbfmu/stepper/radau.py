@@ -43,6 +43,7 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
     n_z, n_y, nominal = problem.n_z, problem.n_y, problem.nominal
     x = ca.SX.sym("x", n_y + m + k)
     qn, vn, zn, lambda_n = ca.vertsplit(x, [0, n, 2 * n, n_y, n_y + m + k])
+    # q' = v - M0^-1 P0^T mu at the nodes, so that h v_i = sum_j d_ij Z_j + M0^-1 P0^T h mu_i
     off = problem.over_mass(qn)(problem.Phi_q(qn, t).T)
 
     Z = [ca.SX.sym(f"Z{i}", n) for i in range(s)]
@@ -54,6 +55,7 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
 
     def node(y: SX, at: SX) -> SX:
         q, hv, gain, L, z = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m + k, y.numel()])
+        # equations of a node: M v'_i + C^T lambda_i = force, Phi(q_i) = 0, C v_i + c = 0
         C = problem.C(q, at)
         balance = problem.M(q) @ gain - h**2 * problem.force(q, hv / h, z, at) + C.T @ L
         closing = C @ hv + h * problem.c(q, at)
@@ -61,9 +63,11 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
 
     def finish(N: Sequence[SX]) -> tuple[SX, SX]:
         rows, flows = zip(*(ca.vertsplit(item, [0, n + 2 * m + k, item.numel()]) for item in N), strict=True)
+        # collocation of z, z_i = z_n + h sum_j a_ij z'_j, and the step end, which is the last node
         collocated = [Zz[i] - weighted(A[i], flows) for i in range(s)]
         return ca.vertcat(*rows, *collocated), ca.vertcat(qn + Z[-1], hv[-1] / h, zn + nominal * Zz[-1], L[-1] / h**2)
 
+    # guess: Taylor's series of the motion from the start of the step
     an = problem.over_mass(qn)(problem.force(qn, vn, zn, t) - problem.C(qn, t).T @ lambda_n)
     guess = [c[i] * h * vn + (c[i] * h) ** 2 / 2 * an for i in range(s)]
     guess += [c[i] * h * problem.scaled_flow(qn, vn, zn, t) for i in range(s)]

@@ -52,8 +52,10 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         begun, factor = _called(kept, q0, problem.p, t)
         ended, factor1 = _called(kept, q1, problem.p, t + h)
     times_M1 = factor1.times if kept else problem.times_mass(q1)
+    # half a kick of the force, h^2/2 F(q0, V0, t0), and the gap Phi(q1), q1 = q0 + (d0 + d1)/2
     kick, gap = h**2 / 2 * problem.impulse_rate(q0, d0 / h, z0, t), problem.Phi(q1, t + h)
     if iteration == "newton":
+        # first half: M(q0) V0 = p0 + h/2 (F - P0^T lambda), and M(q1) V1 = M(q0) V0
         times_M0, v0 = problem.times_mass(q0), problem.over_mass(q0)(p0)
         balance = times_M0(d0) - h * p0 - kick + problem.Phi_q(q0, t).T @ impulse
         same = () if dae.constant_mass else (problem.impulse(q1, d1) - times_M0(d0),)
@@ -61,6 +63,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     else:
         if not kept:
             factor = SchurFactor(problem.over_mass(q0), problem.Phi_q(q0, t), problem.M(q0))
+        # the same by a correction with the matrix [M P^T; P 0] of the step's start
         v0, force = factor.mass_solve(p0), h * p0 + kick
         if dae.constant_mass:
             changes = factor.solve(force - factor.times(d0) - factor.columns(impulse), -gap)
@@ -72,9 +75,11 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     unknowns, guess = ca.vertcat(*moving, impulse), ca.vertcat(*[h * v0 for _ in moving], h**2 / 2 * lambda0)
     V1 = d1 / h
     moved = Stage(unknowns, guess, watched=n * len(moving), **solved)
+    # first-order states: z1 = z0 + h/2 (z'_0 + z'_1)
     Zz = ca.SX.sym("Zz", problem.n_z)
     z1, slope = z0 + problem.nominal * Zz, h / 2 * problem.scaled_flow(q0, d0 / h, z0, t)
     trapezoidal = Stage(Zz, 2 * slope, residual=Zz - slope - h / 2 * problem.scaled_flow(q1, V1, z1, t + h))
+    # second half: p1 = M(q1) V1 + h/2 (F(q1, V1, t1) - P1^T mu), with mu from P1 M(q1)^-1 p1 + Phi_t = 0
     kicked = times_M1(V1) + h / 2 * problem.impulse_rate(q1, V1, z1, t + h)
     if kept:
         v1, _ = factor1.solve(kicked, -problem.Phi_t(q1, t + h))

@@ -53,11 +53,11 @@ __all__ = [
 
 
 SHORT = 1e-5
-"""`Scheme.short` of methods whose multipliers are forces times the square of a step, divided by it."""
+"""`Scheme.short` of methods that divide an unknown by the square of the step to get multipliers."""
 UNEVEN = 0.5
 """`Scheme.short` of methods that interpolate a history."""
 NAN_CARRIER = 1e-300
-"""Weight of a sum that is too small to count, but is NaN where one of its terms is, which a maximum is not."""
+"""Factor of a sum added to a maximum: too small to change it, but NaN if a term is NaN, which a maximum may drop."""
 
 
 def relative_change(dae: Dae) -> Any:
@@ -212,9 +212,9 @@ class Problem:
             return *SchurFactor(over_mass, self.Phi_q(q, t)).solve(f, g), ()
         return self._called_results(self.dae.constrained, (q, over_mass(f), g, self.p, t))
 
-    def _called_results(self, function: Any, given: tuple[SX, ...]) -> tuple[SX, SX, tuple[Call, ...]]:
+    def _called_results(self, function: Any, arguments: tuple[SX, ...]) -> tuple[SX, SX, tuple[Call, ...]]:
         y, mu = (ca.SX.sym(function.name_out(k), function.size1_out(k)) for k in range(2))
-        return y, mu, (Call(ca.vertcat(y, mu), function, given),)
+        return y, mu, (Call(ca.vertcat(y, mu), function, arguments),)
 
     def split(self, y: SX) -> tuple[SX, SX, SX]:
         """Return (q, v, z) of y = [q; v; z]."""
@@ -238,9 +238,9 @@ def without_empty_states(function: Any) -> Callable[..., Any]:
     """
     if function.numel_in(2):
         return function  # type: ignore[no-any-return]
-    given = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
-    given[2] = type(given[2])(0, 1)
-    shorter = ca.Function(function.name(), given[:2] + given[3:], function.call(given, True, False))
+    arguments = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
+    arguments[2] = type(arguments[2])(0, 1)
+    shorter = ca.Function(function.name(), arguments[:2] + arguments[3:], function.call(arguments, True, False))
     return lambda q, v, _, *rest: shorter(q, v, *rest)
 
 
@@ -309,7 +309,7 @@ class Scheme:
     @cached_property
     def depends_on(self) -> frozenset[int]:
         """Numbers of the parameters that q, v and z of a state depend on: those of masses if it holds momenta."""
-        patterns = (self.read.jac_sparsity(number, 1) for number in range(self.read.n_out()))
+        patterns = (self.read.jac_sparsity(index, 1) for index in range(self.read.n_out()))
         return frozenset(column for pattern in patterns for column in pattern.get_triplet()[1])
 
 
@@ -389,13 +389,13 @@ class Choice:
     @classmethod
     def table(cls) -> dict[str, Option]:
         """Return the options by name."""
-        hints, found = get_type_hints(cls), {}
+        hints, options = get_type_hints(cls), {}
         for item in fields(cls):
             text, allowed = item.metadata["option"]
             kinds = (hints[item.name], *get_args(hints[item.name]))  # a Literal, or one that may be None
             choices = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
-            found[item.name] = Option(item.default, text, choices, allowed)
-        return found
+            options[item.name] = Option(item.default, text, choices, allowed)
+        return options
 
     def options(self) -> dict[str, Any]:
         """Return the values of the options by name."""

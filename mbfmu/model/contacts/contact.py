@@ -122,8 +122,8 @@ class AxesContact(Component):
         """Return the effort on each axis (N.m or N)."""
         at = ca.SX.sym("s", len(s))
         gaps = ca.vertcat(*(item.value for item in self.gaps(p, *ca.vertsplit(at))))
-        found = ca.jtimes(gaps, at, contact_forces(self, p), True)
-        return tuple(ca.vertsplit(ca.substitute(found, at, ca.vertcat(*s))))
+        efforts = ca.jtimes(gaps, at, contact_forces(self, p), True)
+        return tuple(ca.vertsplit(ca.substitute(efforts, at, ca.vertcat(*s))))
 
 
 @dataclass(frozen=True)
@@ -231,11 +231,11 @@ def contact_forces(contact: AxisContact | AxesContact | FrameContact, p: Any) ->
     return ca.vertcat(*(getattr(p, item.name) for item in contact.inputs(p.planar) if item.internal))
 
 
-def rate_of(place: Callable[[Frame, Frame], SX], a: Frame, b: Frame) -> SX:
+def rate_of(quantity: Callable[[Frame, Frame], SX], a: Frame, b: Frame) -> SX:
     """Return the rate of what depends on the poses of two frames, from the velocities of these.
 
     Args:
-        place: function of the frames that depends on their poses, SX column.
+        quantity: function of the frames that depends on their poses, SX column.
         a: frame_a.
         b: frame_b.
     """
@@ -245,6 +245,6 @@ def rate_of(place: Callable[[Frame, Frame], SX], a: Frame, b: Frame) -> SX:
         there = [a, b]
         there[end] = frame.moved(shift, turn)
         wiggle = ca.vertcat(shift, turn)
-        slope = ca.substitute(ca.jacobian(place(*there), wiggle), wiggle, ca.SX.zeros(wiggle.numel()))
+        slope = ca.substitute(ca.jacobian(quantity(*there), wiggle), wiggle, ca.SX.zeros(wiggle.numel()))
         total = total + slope @ ca.vertcat(frame.v_0, frame.w_0)
     return total

@@ -63,6 +63,6 @@ class PointOnHeightField(SurfaceContact):
         x, y = ca.SX.sym("x"), ca.SX.sym("y")
         places = ca.vertcat(x) if p.planar else ca.vertcat(x, y)
         height = ca.SX(p.height(x=x, y=0 if p.planar else y))
-        found = ca.vertcat(height, ca.gradient(height, places))
-        found = ca.substitute(found, places, seen[: places.numel()])
-        return seen[-1] - found[0], found[1:]
+        height_and_slope = ca.vertcat(height, ca.gradient(height, places))
+        height_and_slope = ca.substitute(height_and_slope, places, seen[: places.numel()])
+        return seen[-1] - height_and_slope[0], height_and_slope[1:]

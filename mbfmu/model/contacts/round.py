@@ -11,7 +11,7 @@ from mbfmu.model.frame import SX, Frame, axis_rotation
 from mbfmu.model.relative import cross, distance, r_rel, velocity_seen
 
 AWAY = axis_rotation((0.48, -0.64, 0.6), 0.7)
-"""Axes of which the third is far from what axes of models are."""
+"""Rotation into a frame whose third axis is far from the directions of contact that models usually have."""
 
 
 @dataclass(frozen=True)

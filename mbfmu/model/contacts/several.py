@@ -34,4 +34,4 @@ class SeveralPoints(SurfaceContact):
         if not self.rubs:
             return ()
         touching = (self.friction(p, a, carried(b, point)) for point in self.points(p))
-        return tuple(coulomb(p, number, *item) for number, item in enumerate(touching))
+        return tuple(coulomb(p, index, *item) for index, item in enumerate(touching))

@@ -59,7 +59,7 @@ class SliderInGuide(FrameContact):
             return ca.vertcat(*(corner[0] for corner in _corners(p, a, b)))
 
         slips, places = rate_of(along, a, b), along(a, b)
-        return tuple(coulomb(p, number, slips[number], places[number]) for number in range(len(self.parts)))
+        return tuple(coulomb(p, index, slips[index], places[index]) for index in range(len(self.parts)))
 
 
 def _corners(p: Any, a: Frame, b: Frame) -> list[SX]:

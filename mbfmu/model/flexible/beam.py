@@ -81,9 +81,9 @@ class Beam(FlexibleBody):
 
     def __post_init__(self) -> None:
         for label in ("modes", "shear", "axial", "torsion"):
-            number = getattr(self, label)
-            if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number <= MOST_MODES:
-                raise ValueRangeError(f"{self.name}.{label} = {number!r} must be a whole number from 0 to {MOST_MODES}")
+            count = getattr(self, label)
+            if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 0 <= count <= MOST_MODES:
+                raise ValueRangeError(f"{self.name}.{label} = {count!r} must be a whole number from 0 to {MOST_MODES}")
         if not self.modes + self.axial:
             raise ValueRangeError(f"{self.name}: a beam without modes is rigid: give some, or take a BodyShape")
         if bool(self.shear) != (self.GA_s != 0) or (self.shear and not self.modes):
@@ -102,13 +102,13 @@ class Beam(FlexibleBody):
 
     @property
     def frames(self) -> tuple[str, ...]:
-        return ("frame_a", "frame_b", *(f"frame_{number}" for number in range(1, len(self.at) + 1)))
+        return ("frame_a", "frame_b", *(f"frame_{index}" for index in range(1, len(self.at) + 1)))
 
     def count(self, planar: bool) -> int:
         return sum(self._sizes(planar))
 
     def poses(self, p: Any) -> dict[str, Pose]:
-        places = {"frame_b": 1.0, **{f"frame_{number}": xi for number, xi in enumerate(self.at, 1)}}
+        places = {"frame_b": 1.0, **{f"frame_{index}": xi for index, xi in enumerate(self.at, 1)}}
         return {"frame_a": identity(p.planar), **{name: self._pose(p, xi) for name, xi in places.items()}}
 
     def integrals(self, p: Any, rate: SX) -> MassIntegrals:
@@ -122,14 +122,14 @@ class Beam(FlexibleBody):
         a_t = [ca.sparsify(ca.jtimes(item, p.eta, rate)) for item in a]
         weighed, weighed_t = [products @ item for item in a], [products @ item for item in a_t]
         first = m * ca.vertcat(*(ca.dot(mean, item) for item in a))
-        own = m * sum((ca.dot(item, other) for item, other in zip(a_t, weighed_t, strict=True)), ca.SX(0)) / 2
+        of_shape = m * sum((ca.dot(item, other) for item, other in zip(a_t, weighed_t, strict=True)), ca.SX(0)) / 2
 
         def spun(i: int, j: int) -> SX:
             return m * (ca.dot(weighed[i], a_t[j]) - ca.dot(weighed[j], a_t[i]))
 
         if p.planar:
             J = m * sum((ca.dot(item, other) for item, other in zip(a, weighed, strict=True)), ca.SX(0))
-            found = MassIntegrals(m, first, J, spun(0, 1), own)
+            integrals = MassIntegrals(m, first, J, spun(0, 1), of_shape)
         else:
             second = m * ca.horzcat(*(ca.vertcat(*(ca.dot(a[i], weighed[j]) for i in range(dim))) for j in range(dim)))
             polar = p.rho * (p.I_y + p.I_z) * p.L
@@ -137,23 +137,23 @@ class Beam(FlexibleBody):
             J = ca.trace(second) * ca.SX.eye(3) - second + ca.diagcat(polar, 0, 0)
             along = polar * ca.dot(_constant(twist.mean()), turn_t)
             spin = ca.vertcat(spun(1, 2) + along, spun(2, 0), spun(0, 1))
-            own = own + polar * _form(turn_t, orthogonal(twist.products()), turn_t) / 2
-            found = MassIntegrals(m, first, J, spin, own)
-        return self._with_rotary_inertia(found, p, rate) if self.shear else found
+            of_shape = of_shape + polar * _form(turn_t, orthogonal(twist.products()), turn_t) / 2
+            integrals = MassIntegrals(m, first, J, spin, of_shape)
+        return self._with_rotary_inertia(integrals, p, rate) if self.shear else integrals
 
     def _with_rotary_inertia(self, body: MassIntegrals, p: Any, rate: SX) -> MassIntegrals:
         """Return the integrals with the inertia of the sections about their own axes across the beam."""
         y_t, z_t, *_ = self._parts(p.planar, rate)
         ends, squares = _constant(self._bending.at(1.0)), _constant(self._bending.products(1))
         about_z = p.rho * p.I_z  # times the length, and the integral of the angle, whose slope is over the length
-        own = body.own + about_z * _form(y_t, squares, y_t) / (2 * p.L)
+        of_shape = body.own + about_z * _form(y_t, squares, y_t) / (2 * p.L)
         if p.planar:
-            return replace(body, J=body.J + about_z * p.L, spin=body.spin + about_z * ca.dot(ends, y_t), own=own)
+            return replace(body, J=body.J + about_z * p.L, spin=body.spin + about_z * ca.dot(ends, y_t), own=of_shape)
         about_y = p.rho * p.I_y
         return replace(
             body, J=body.J + ca.diagcat(0, about_y, about_z) * p.L,
             spin=body.spin + ca.vertcat(0, -about_y * ca.dot(ends, z_t), about_z * ca.dot(ends, y_t)),
-            own=own + about_y * _form(z_t, squares, z_t) / (2 * p.L),
+            own=of_shape + about_y * _form(z_t, squares, z_t) / (2 * p.L),
         )  # fmt: skip
 
     def strain_energy(self, p: Any) -> SX:
@@ -172,11 +172,11 @@ class Beam(FlexibleBody):
 
     def signals(self, p: Any) -> tuple[Measured, ...]:
         """Return forces, moments and stresses of each section (see `section_signals`)."""
-        found: list[Measured] = []
-        for number, xi in enumerate(self.sections, 1):
+        signals: list[Measured] = []
+        for index, xi in enumerate(self.sections, 1):
             where = f"at {xi:g} of the length"
-            found += section_signals(p, self._section(p, xi), f"section_{number}", where, bool(self.axial))
-        return tuple(found)
+            signals += section_signals(p, self._section(p, xi), f"section_{index}", where, bool(self.axial))
+        return tuple(signals)
 
     def surface(self, p: Any, thick: float) -> Surface:
         """Return the surface that the section sweeps (see `swept_surface`)."""

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.model.component import OWN_SIZE, Quantity, Vector, start
+from mbfmu.model.component import OWN_SIZE, QuantityField, Vector, start
 from mbfmu.model.frame import SX
 from mbfmu.model.parts import MovingPart
 from mbfmu.model.relative import cross, moment_of
@@ -120,7 +120,7 @@ class FlexibleBody(MovingPart):
         """
         return None
 
-    def declared(self) -> Iterator[tuple[Quantity, str, Any]]:
+    def declared(self) -> Iterator[tuple[QuantityField, str, Any]]:
         for quantity, label, value in super().declared():
             shaped = label in {"eta", "eta_t"}
             yield replace(quantity, sizes=(self.count(True), self.count(False))) if shaped else quantity, label, value

@@ -78,24 +78,24 @@ class FlexibleLine(Composite):
     at: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        number = self.elements
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 2 <= number <= MOST_ELEMENTS:
-            raise ValueRangeError(f"{self.name}.elements = {number!r} must be a whole number from 2 to {MOST_ELEMENTS}")
+        count = self.elements
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 2 <= count <= MOST_ELEMENTS:
+            raise ValueRangeError(f"{self.name}.elements = {count!r} must be a whole number from 2 to {MOST_ELEMENTS}")
         if not are_parts(self.at):
             raise ValueRangeError(
                 f"{self.name}.at = {self.at!r} must be parts of the length between 0 and 1, such as (0.5,)"
             )
         for xi in self.at:
-            if not 0 < xi < 1 or abs(xi * number - round(xi * number)) > 1e-9:
+            if not 0 < xi < 1 or abs(xi * count - round(xi * count)) > 1e-9:
                 raise ValueRangeError(
                     f"{self.name}.at = {self.at!r}: {xi!r} is not at a node between the ends: the nodes are at "
-                    f"multiples of 1/{number} of the length, so choose another number of elements or another place"
+                    f"multiples of 1/{count} of the length, so choose another number of elements or another place"
                 )
         super().__post_init__()
 
     @property
     def frames(self) -> tuple[str, ...]:
-        return ("frame_a", "frame_b", *(f"frame_{number}" for number in range(1, len(self.at) + 1)))
+        return ("frame_a", "frame_b", *(f"frame_{index}" for index in range(1, len(self.at) + 1)))
 
     def inside(self, planar: bool) -> Inside:
         components: dict[str, Component] = {}
@@ -109,6 +109,7 @@ class FlexibleLine(Composite):
         straight = (0.0, 0.0, 0.0)
         begun: dict[str, Any] = {"u": straight, "u_t": straight}
         begun |= {"phi": 0.0, "w": 0.0} if planar else {"theta": straight, "theta_t": straight}
+        # nodes with their shares of the mass, joined by elastic elements
         for k, share in enumerate(weights(self.elements)):
             node, joint = f"node{k}", f"joint{k}"
             components[node] = Body(
@@ -126,12 +127,12 @@ class FlexibleLine(Composite):
 
 def weights(elements: int) -> list[Fraction]:
     """Return the nodes' shares of the mass of one element: those of Gregory's rule, for two elements Simpson's."""
-    found = [Fraction(1)] * (elements + 1)
-    found[0] = found[-1] = Fraction(1, 2)
-    for number, item in enumerate(GREGORY):
-        found[number] += item
-        found[-1 - number] += item
-    return found
+    shares = [Fraction(1)] * (elements + 1)
+    shares[0] = shares[-1] = Fraction(1, 2)
+    for index, item in enumerate(GREGORY):
+        shares[index] += item
+        shares[-1 - index] += item
+    return shares
 
 
 @dataclass(frozen=True)
@@ -200,8 +201,10 @@ class ElasticJoint(Joint):
     def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
         r = r_rel(a, b)
         Q = None if p.planar else Q_rel(a, b)
+        # Rodrigues' vector of the rotation between the sections: tau = tan(theta/2) n
         tau = ca.tan((b.phi - a.phi) / 2) if Q is None else Q[1:] / Q[0]
         square = ca.dot(tau, tau)
+        # logarithm: theta = 2 A tau, d = A (r - tau x r) + B (tau . r) tau
         B = _reverse(square)
         A = 1 - square * B
         d = A * (r - cross(tau, r)) + (0 if p.planar else B * ca.dot(tau, r) * tau)
@@ -213,6 +216,7 @@ class ElasticJoint(Joint):
         d = _along(p) + coordinates["u"]
         theta = ca.sparsify(p.L * _curvature(p)) + coordinates["phi" if p.planar else "theta"]
         square = ca.dot(theta, theta)
+        # exponential: r = d + (sin h/h)^2/2 theta x d + ... theta x (theta x d), h = |theta|/2
         s = 1 - square / 4 * _third(square / 4)
         r = d + s**2 / 2 * cross(theta, d) + _third(square) * cross(theta, cross(theta, d))
         return Pose(r, theta if p.planar else ca.vertcat(ca.sqrt(1 - square / 4 * s**2), s / 2 * theta))
@@ -222,6 +226,7 @@ class ElasticJoint(Joint):
         if p.planar:
             return _quadratic(p, u, theta)
         flexible = p.L**2 / 12 / ca.vertcat(p.GI_t, p.EI_y, p.EI_z)
+        # a curved element: its moment varies by a = kappa x m per length
         m = ca.vertcat(p.GI_t, p.EI_y, p.EI_z) * theta / p.L
         a = ca.cross(theta / p.L + _curvature(p), m)
         sheared = u + p.L * ca.vertcat(0, -flexible[2] * a[2], flexible[1] * a[1])
@@ -254,10 +259,10 @@ def _quadratic(p: Any, u: SX, angle: SX) -> SX:
 
 def _third(y: SX) -> SX:
     """Return (1 - sin(x) / x) / x^2 for y = x^2."""
-    found = ca.SX(0)
+    series = ca.SX(0)
     for k in reversed(range(TERMS)):
-        found = 1 / factorial(2 * k + 3) - y * found
-    return found
+        series = 1 / factorial(2 * k + 3) - y * series
+    return series
 
 
 def _reverse(y: SX) -> SX:

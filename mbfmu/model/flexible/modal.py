@@ -16,9 +16,9 @@ from mbfmu.model.frame import SX, Pose, identity, skew
 from mbfmu.model.sensors import Measured
 
 NEGLIGIBLE = 1e-14
-"""Size of an entry of a constant, relative to the largest, below which it is zero."""
+"""Size of an entry of a matrix, relative to the largest one, below which it counts as zero."""
 LEAST = 1e-200
-"""Least square of an equivalent stress, (N/m2)^2, by which its derivatives are finite where it is zero."""
+"""Smallest squared equivalent stress, (N/m2)^2, so that its derivatives are finite where it is zero."""
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ class ModalBody(FlexibleBody):
     def poses(self, p: Any) -> dict[str, Pose]:
         data, kept = self.constants, self._kept(p.planar)
         axes = [0, 1] if p.planar else [0, 1, 2]
-        found = {"frame_a": identity(p.planar)}
+        poses = {"frame_a": identity(p.planar)}
         for name, r0, Phi0, Phi1, Psi0 in zip(data.frames, data.r0, data.Phi0, data.Phi1, data.Psi0, strict=True):
             r = _expanded(r0, Phi0[:, kept], _among(Phi1, kept), p.eta, axes)
             turn = _constant(Psi0[:, kept]) @ p.eta
             Q = ca.vertcat(1, turn / 2)
-            found[name] = Pose(r, turn[2] if p.planar else Q / ca.norm_2(Q))
-        return found
+            poses[name] = Pose(r, turn[2] if p.planar else Q / ca.norm_2(Q))
+        return poses
 
     def integrals(self, p: Any, rate: SX) -> MassIntegrals:
         data, kept = self.constants, self._kept(p.planar)
@@ -87,7 +87,9 @@ class ModalBody(FlexibleBody):
             raise ValueRangeError(f"'{self.name}' has no modes in the x-y plane: take a Body, or a spatial system")
         axes, turns = ([0, 1], [2]) if p.planar else ([0, 1, 2], [0, 1, 2])
         some = np.ix_(kept, kept)
+        # first moment, m c, to second order in eta
         first = _expanded(data.c0, data.C1[:, kept], _among(data.C2, kept), p.eta, axes)
+        # inertia J of the deformed body, to second order, and its spin Cr eta'
         J = ca.vertcat(*(
             ca.horzcat(*(
                 _expanded(data.J0[a, [b]], data.J1[a, [b]][:, kept], _among(data.J2[a, [b]], kept), p.eta, [0])
@@ -97,10 +99,11 @@ class ModalBody(FlexibleBody):
         spin = ca.vertcat(
             *(ca.dot(_constant(data.Cr0[a, kept]) + _constant(data.Cr1[a][some].T) @ p.eta, rate) for a in turns)
         )
-        own = _form(data.Me[some], rate) / 2
+        of_shape = _form(data.Me[some], rate) / 2
+        # displacements of second order, by the rigid motion that has their momentum
         if data.N2.any() or data.C2.any():
-            J, spin, own = _Bent(data, kept, p.eta, axes, turns).added(J, spin, own, rate)
-        return MassIntegrals(ca.SX(data.m), first, J, spin, own)
+            J, spin, of_shape = _Bent(data, kept, p.eta, axes, turns).added(J, spin, of_shape, rate)
+        return MassIntegrals(ca.SX(data.m), first, J, spin, of_shape)
 
     def strain_energy(self, p: Any) -> SX:
         kept = self._kept(p.planar)
@@ -109,6 +112,7 @@ class ModalBody(FlexibleBody):
     def damping(self, p: Any, rate: SX) -> SX:
         kept = np.ix_(self._kept(p.planar), self._kept(p.planar))
         M, K, D = (item[kept] for item in (self.constants.Me, self.constants.Ke, self.constants.De))
+        # modal damping: 2 zeta sqrt(K M) = 2 zeta L V omega V^T L^T with K v = omega^2 M v, M = L L^T
         L = np.linalg.cholesky(M)
         squares, modes = np.linalg.eigh(np.linalg.solve(L, np.linalg.solve(L, K).T))
         critical = L @ modes * (2 * np.sqrt(np.maximum(squares, 0.0))) @ modes.T @ L.T
@@ -116,13 +120,13 @@ class ModalBody(FlexibleBody):
 
     def signals(self, p: Any) -> tuple[Measured, ...]:
         """Return the stresses at the points of the data, and the equivalent stress of each."""
-        points, kept, found = self.constants.stresses, self._kept(p.planar), []
+        points, kept, signals = self.constants.stresses, self._kept(p.planar), []
         for name, modes in zip(points.names, points.sigma, strict=True) if points else ():
             sigma = _constant(modes[:, kept]) @ p.eta
-            found.append(Measured(f"{name}.sigma", "N/m2", f"stresses xx, yy, zz, xy, yz, zx at {name}", sigma))
+            signals.append(Measured(f"{name}.sigma", "N/m2", f"stresses xx, yy, zz, xy, yz, zx at {name}", sigma))
             size = ca.sqrt(ca.fmax(squared_von_mises(sigma), LEAST))
-            found.append(Measured(f"{name}.sigma_v", "N/m2", f"equivalent stress (v. Mises) at {name}", size))
-        return tuple(found)
+            signals.append(Measured(f"{name}.sigma_v", "N/m2", f"equivalent stress (v. Mises) at {name}", size))
+        return tuple(signals)
 
     def surface(self, p: Any, thick: float) -> Surface | None:
         """Return the surface of the data, which moves by the modes to first order."""
@@ -152,19 +156,22 @@ class _Bent:
     def __init__(self, data: ModalData, kept: list[int], eta: SX, axes: list[int], turns: list[int]) -> None:
         rows = [*axes, *(3 + a for a in turns)]
         N1, C2, N2 = data.moments()[:, :, kept], _among(data.C2, kept), _among(data.N2, kept)
+        # integrals of the displacements of first and second order, and of r with these
         s1 = [ca.dot(_constant(item[kept]), eta) for item in data.C1]
         s2 = [_form(item, eta) / 2 for item in C2]
         n1 = [[ca.dot(_constant(N1[a, b]), eta) for b in range(3)] for a in range(3)]
         n2 = [[_form(N2[a, b], eta) / 2 for b in range(3)] for a in range(3)]
+        # momenta of A_1 and B: per angular velocity, and per rate of eta
         self.A_w, self.B_w = (_turned(*item)[rows, turns] for item in ((s1, n1), (s2, n2)))
         self.A_eta = _constant(np.vstack([data.C1, data.Cr0])[np.ix_(rows, kept)])
         crossed = [N2[(c + 1) % 3, (c + 2) % 3] - N2[(c + 2) % 3, (c + 1) % 3] for c in range(3)]
         self.B_eta = ca.vertcat(*((_constant([*C2, *crossed][row]) @ eta).T for row in rows))
+        # rigid motion of the undeformed body by momenta: S, inverse of its mass matrix
         rigid = data.mass_matrix()[np.ix_(rows, rows)]
         self.S = _constant(np.array(np.linalg.pinv(rigid, hermitian=True), dtype=np.float64))
         self.last = slice(len(axes), len(rows))
 
-    def added(self, J: SX, spin: SX, own: SX, rate: SX) -> tuple[SX, SX, SX]:
+    def added(self, J: SX, spin: SX, of_shape: SX, rate: SX) -> tuple[SX, SX, SX]:
         """Return moment of inertia, spin and own energy with this part added."""
         A_r, B_r = self.A_eta @ rate, self.B_eta @ rate
         by_both, by_B = self.S @ (self.A_w + self.B_w), self.S @ self.B_w
@@ -172,7 +179,7 @@ class _Bent:
         return (
             J + more + more.T - by_B.T @ self.B_w,  # whose square is in `more` and in its transpose
             spin + B_r[self.last] + by_both.T @ B_r + by_B.T @ A_r,
-            own + ca.dot(A_r + B_r / 2, self.S @ B_r),
+            of_shape + ca.dot(A_r + B_r / 2, self.S @ B_r),
         )
 
 
@@ -195,8 +202,8 @@ def _among(terms: Array, kept: list[int]) -> Array:
 
 def _expanded(zero: Array, first: Array, second: Array, eta: SX, rows: list[int]) -> SX:
     """Return rows of an expansion in the shape coordinates to second order."""
-    found = [zero[row] + ca.dot(_constant(first[row]), eta) + _form(second[row], eta) / 2 for row in rows]
-    return ca.vertcat(*found)
+    expanded = [zero[row] + ca.dot(_constant(first[row]), eta) + _form(second[row], eta) / 2 for row in rows]
+    return ca.vertcat(*expanded)
 
 
 def _form(matrix: Array, x: SX) -> SX:

@@ -20,7 +20,7 @@ Array = npt.NDArray[np.float64]
 ENDINGS = (".npz", SID)
 """Endings of files of modal data: NumPy's arrays, and standard input data."""
 FORMAT = "mbfmu modal body 1"
-"""Text in a file that says what it holds."""
+"""Text in a file of modal data that names its format."""
 OPTIONAL = ("C2", "J2", "N2", "Cr1", "De", "Phi1")
 """Constants that a file may leave out; they are zero then."""
 PARTS = {
@@ -36,7 +36,7 @@ ALIKE = 1e-6
 INDEFINITE = 1e-9
 """Size of a negative eigenvalue of a scaled matrix that counts as round-off."""
 IN_PLANE = 1e-6
-"""Part of a mode's motion out of the x-y plane, or in it, below which there is none."""
+"""Fraction of a mode's motion in the x-y plane, or out of it, below which it counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +92,16 @@ class ModalData:
     surface: ModalSurface | None = None
 
     def __post_init__(self) -> None:
+        self._set_arrays()
+        self._check_energies()
+        self._check_names()
+
+    def _set_arrays(self) -> None:
+        """Set all matrices as arrays of numbers.
+
+        Raises:
+            ValueRangeError: one has another shape than the number of modes asks for, or entries that are not finite.
+        """
         n = self.Me.shape[0] if np.ndim(self.Me) == 2 else 0
         if not n:
             raise ValueRangeError(f"Me has the shape {np.shape(self.Me)}: it must be (n, n), with a row for each mode")
@@ -105,6 +115,9 @@ class ModalData:
         for part in (self.stresses, self.surface):
             if part is not None and part.modes != n:
                 raise ValueRangeError(f"the stresses or the surface are those of {part.modes} modes: the body has {n}")
+
+    def _check_energies(self) -> None:
+        """Raise a `ValueRangeError` unless the matrices are symmetric and the energies that they give not negative."""
         if not self.m > 0:
             raise ValueRangeError(f"m = {self.m:g} kg must be a mass above zero")
         for name in ("Me", "Ke", "De", "J0", "J1", "J2"):
@@ -117,6 +130,9 @@ class ModalData:
                                                                self.mass_matrix())):  # fmt: skip
             if not _least(matrix) > -INDEFINITE:
                 raise ValueRangeError(f"{name} has a negative eigenvalue: energies must not be negative")
+
+    def _check_names(self) -> None:
+        """Raise a `NameInUseError` unless each frame has a name that it can have, and no other has."""
         for name in self.frames:
             if not is_name(name) or name == "frame_a":
                 raise NameInUseError(
@@ -209,18 +225,18 @@ def read_modal(path: str | os.PathLike[str]) -> ModalData:
 
 def _from_arrays(where: Path) -> ModalData:
     """Return the modal data of an .npz file."""
-    found = read_columns(where)
-    if str(found.pop("format", "")) != FORMAT:
+    columns = read_columns(where)
+    if str(columns.pop("format", "")) != FORMAT:
         raise ModelFileError(f"'{where}' holds no modal data: its array 'format' must be '{FORMAT}'")
-    n, frames = len(np.atleast_1d(found.get("Me", ()))), tuple(map(str, np.atleast_1d(found.pop("frames", ()))))
-    parts = {name: items for name, (_, arrays) in PARTS.items() if (items := _popped(found, arrays, where))}
+    n, frames = len(np.atleast_1d(columns.get("Me", ()))), tuple(map(str, np.atleast_1d(columns.pop("frames", ()))))
+    parts = {name: items for name, (_, arrays) in PARTS.items() if (items := _popped(columns, arrays, where))}
     shapes = shapes_of(n, len(frames))
-    if strange := sorted({*found} - {*shapes}):
+    if strange := sorted({*columns} - {*shapes}):
         raise ModelFileError(f"'{where}' has the array '{strange[0]}', which modal data do not have")
-    if missing := sorted({*shapes} - {*found} - {*OPTIONAL}):
+    if missing := sorted({*shapes} - {*columns} - {*OPTIONAL}):
         raise ModelFileError(f"'{where}' lacks the array '{missing[0]}' of modal data")
-    given: dict[str, Any] = {name: np.zeros(shape) for name, shape in shapes.items()} | found
-    return ModalData(**given, frames=frames, **{name: PARTS[name][0](**items) for name, items in parts.items()})
+    filled: dict[str, Any] = {name: np.zeros(shape) for name, shape in shapes.items()} | columns
+    return ModalData(**filled, frames=frames, **{name: PARTS[name][0](**items) for name, items in parts.items()})
 
 
 def write_modal(path: str | os.PathLike[str], data: ModalData) -> Path:
@@ -243,18 +259,18 @@ def write_modal(path: str | os.PathLike[str], data: ModalData) -> Path:
     return write_columns(where, {"format": np.array(FORMAT), **kept})
 
 
-def _popped(found: dict[str, Any], arrays: dict[str, str], where: Path) -> dict[str, Any]:
+def _popped(columns: dict[str, Any], arrays: dict[str, str], where: Path) -> dict[str, Any]:
     """Return the arrays of a part by the names of its fields, taken out of those of a file; none if none are there.
 
     Raises:
         ModelFileError: some are there and others are not.
     """
-    given = {item: found.pop(label) for item, label in arrays.items() if label in found}
-    if missing := [label for item, label in arrays.items() if given and item not in given]:
+    popped = {item: columns.pop(label) for item, label in arrays.items() if label in columns}
+    if missing := [label for item, label in arrays.items() if popped and item not in popped]:
         raise ModelFileError(f"'{where}' lacks the array '{missing[0]}', which goes with the others of its kind")
-    if "names" in given:
-        given["names"] = tuple(map(str, np.atleast_1d(given["names"])))
-    return given
+    if "names" in popped:
+        popped["names"] = tuple(map(str, np.atleast_1d(popped["names"])))
+    return popped
 
 
 def _check_symmetric(name: str, value: Array, axes: tuple[int, int]) -> None:

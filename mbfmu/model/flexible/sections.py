@@ -57,14 +57,14 @@ def section_signals(p: Any, section: Section, name: str, where: str, axial: bool
     moment = p.E * p.I_z * section.kappa_y
     if not p.planar:
         moment = ca.vertcat(p.G * p.I_t * section.twist, -p.E * p.I_y * section.kappa_z, moment)
-    found = [Measured(f"{name}.N", "N", f"normal force {where}", p.E * p.A * section.strain)] if axial else []
-    found.append(Measured(f"{name}.M", "N.m", f"moment {where}", moment))
+    signals = [Measured(f"{name}.N", "N", f"normal force {where}", p.E * p.A * section.strain)] if axial else []
+    signals.append(Measured(f"{name}.M", "N.m", f"moment {where}", moment))
     if section.gamma.numel():
-        found.append(Measured(f"{name}.V", "N", f"shear force {where}", p.GA_s * section.gamma))
+        signals.append(Measured(f"{name}.V", "N", f"shear force {where}", p.GA_s * section.gamma))
     if _has_fibres(p):
         sigma = _stresses(p, section, PLANAR_FIBRES if p.planar else CORNERS)
-        found.append(Measured(f"{name}.sigma", "N/m2", f"normal stress of a fibre {where}", sigma.T))
-    return tuple(found)
+        signals.append(Measured(f"{name}.sigma", "N/m2", f"normal stress of a fibre {where}", sigma.T))
+    return tuple(signals)
 
 
 def swept_surface(p: Any, sections: Sequence[Section], thick: float) -> Surface:

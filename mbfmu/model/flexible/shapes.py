@@ -18,9 +18,9 @@ Array = npt.NDArray[np.float64]
 DIGITS = 12
 """Decimals of the shape functions' coefficients, so that they are the same on every processor."""
 NEGLIGIBLE = 1e-9
-"""Part of the integrals of the squares of two modes below which that of their product is zero."""
+"""Integral of the product of two modes, relative to those of their squares, below which it counts as zero."""
 XI = Legendre([0.5, 0.5], domain=[0, 1])
-"""The place on the unit interval as a polynomial."""
+"""Coordinate of the unit interval as a polynomial."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Shapes:
         """Return the integrals from 0 to `end` of the products of slopes phi_k' psi_l' with those of others."""
         xi, share = nodes(len(self.functions) + len(other.functions) + self.order)
         ours, others = ([_derived(f, 1)(end * xi) for f in item.functions] for item in (self, other))
-        found = [[math.fsum(end * share * a * b) for b in others] for a in ours]
-        return np.array(found).reshape(len(ours), len(others))
+        integrals = [[math.fsum(end * share * a * b) for b in others] for a in ours]
+        return np.array(integrals).reshape(len(ours), len(others))
 
     def shortening(self, shear: int = 0) -> Array:
         """Return the expansion in `shortened` of the integrals from 0 to xi of the products of slopes phi_k' phi_l'.
@@ -73,8 +73,8 @@ class Shapes:
         pairs = [(1 if k == m else 2, slopes[k] * slopes[m]) for k in range(n) for m in range(k + 1)]
         pairs += [(2, slope * angle) for slope in slopes for angle in angles]
         lengths = [count * pair.integ(lbnd=0)(xi) for count, pair in pairs]
-        found = [[math.fsum(share * e * item) for item in lengths] for e in shortened(n, xi, shear)]
-        return np.array(found).reshape(len(found), len(pairs))
+        integrals = [[math.fsum(share * e * item) for item in lengths] for e in shortened(n, xi, shear)]
+        return np.array(integrals).reshape(len(integrals), len(pairs))
 
 
 def shortened(count: int, xi: Array, shear: int = 0) -> list[Array]:
@@ -85,9 +85,9 @@ def shortened(count: int, xi: Array, shear: int = 0) -> list[Array]:
     """
     from scipy.special import eval_jacobi  # its import takes longer than a prepared model takes to start
 
-    zeros, number = (2, max(2 * count, count + shear - 1)) if shear else (3, 2 * count - 1)
+    zeros, degree = (2, max(2 * count, count + shear - 1)) if shear else (3, 2 * count - 1)
     order = 2 * zeros
-    return [xi**zeros * math.sqrt(2 * k + order + 1) * eval_jacobi(k, 0, order, 2 * xi - 1) for k in range(number)]
+    return [xi**zeros * math.sqrt(2 * k + order + 1) * eval_jacobi(k, 0, order, 2 * xi - 1) for k in range(degree)]
 
 
 @cache

@@ -12,7 +12,7 @@ import numpy as np
 
 from mbfmu.base.files import write_aside
 from mbfmu.errors import ModelFileError
-from mbfmu.model.flexible.sid_text import Array, Body, Matrix, Node, matrix_of, read_body, text_of
+from mbfmu.model.flexible.sid_text import Array, Matrix, Node, SidContents, matrix_of, read_body, text_of
 
 SID = ".sid_fem"
 """Ending of the files, in any case."""
@@ -34,7 +34,7 @@ def read_sid(path: Path) -> dict[str, Any]:
         ModelFileError: the file is missing, damaged, or contradicts itself; or it has what no `ModalBody` has, such as
             a node that is turned against the body at rest, or stresses at rest.
     """
-    return _Constants(path, read_body(path)).found()
+    return _Constants(path, read_body(path)).modal_data()
 
 
 def write_sid(path: Path, data: Any) -> Path:
@@ -71,14 +71,14 @@ def write_sid(path: Path, data: Any) -> Path:
             "AP": (np.eye(3), np.cross(Psi0.T[:, None], np.eye(3)).transpose(2, 0, 1)),
         }  # fmt: skip
         nodes.append(Node(name, "body ref", {key: matrix_of(*item, n) for key, item in of_node.items()}))
-    body = Body(data.m, n, nodes, {key: matrix_of(*item, n) for key, item in matrices.items()})
+    body = SidContents(data.m, n, nodes, {key: matrix_of(*item, n) for key, item in matrices.items()})
     return write_aside(path, text_of(body).encode("ascii"))
 
 
 class _Constants:
     """The constants of what a file holds."""
 
-    def __init__(self, path: Path, body: Body) -> None:
+    def __init__(self, path: Path, body: SidContents) -> None:
         self._path, self._body, self._n = path, body, body.modes
         if missing := [name for name in ("mdCM", "J", "Ct", "Cr", "Me", "Ke") if name not in body.matrices]:
             self._refuse(f"there is no matrix {missing[0]}")
@@ -91,12 +91,12 @@ class _Constants:
         for name, matrix in every:
             if matrix.first and matrix.size["nq"] != self._n:
                 self._refuse(f"{name} has {matrix.size['nq']} modes, and the body {self._n}")
-        places = [place for node in body.nodes for place in node.matrices["origin"].first]
-        self._modes_last = any(place[2] for place in places)
-        if self._modes_last and any(place[1] for place in places):
+        places = [entry for node in body.nodes for entry in node.matrices["origin"].first]
+        self._modes_last = any(entry[2] for entry in places)
+        if self._modes_last and any(entry[1] for entry in places):
             self._refuse("the origins of nodes have slopes m1 with neither one row of modes nor one column")
 
-    def found(self) -> dict[str, Any]:
+    def modal_data(self) -> dict[str, Any]:
         """Return the constants."""
         n, matrices = self._n, self._body.matrices
         if self._value(matrices.get("ksigma"), n, 1).any():
@@ -126,7 +126,7 @@ class _Constants:
     def _frames(self) -> dict[str, Any]:
         """Return the names and the constants of the frames."""
         n, nodes = self._n, self._body.nodes
-        found = {
+        constants = {
             "r0": np.zeros((len(nodes), 3)), "Phi0": np.zeros((len(nodes), 3, n)),
             "Phi1": np.zeros((len(nodes), 3, n, n)), "Psi0": np.zeros((len(nodes), 3, n)),
         }  # fmt: skip
@@ -135,12 +135,12 @@ class _Constants:
             axes = node.matrices.get("AP")
             if axes and not _same(self._value(axes, 3, 3), np.eye(3)):
                 self._refuse(f"node {node.name} is turned against the body at rest: frames have the body's axes")
-            found["r0"][k], found["Phi0"][k] = self._value(origin, 3, 1)[:, 0], self._value(phi, 3, n)
-            found["Psi0"][k], found["Phi1"][k] = self._value(psi, 3, n), _even(self._slopes(phi, 3, n))
-            if not _same(self._slopes(origin, 3, 1)[:, :, 0], found["Phi0"][k]):
+            constants["r0"][k], constants["Phi0"][k] = self._value(origin, 3, 1)[:, 0], self._value(phi, 3, n)
+            constants["Psi0"][k], constants["Phi1"][k] = self._value(psi, 3, n), _even(self._slopes(phi, 3, n))
+            if not _same(self._slopes(origin, 3, 1)[:, :, 0], constants["Phi0"][k]):
                 self._refuse(f"the origin of node {node.name} contradicts its phi")
         names = tuple(node.name if node.name.isidentifier() else f"node{node.name}" for node in nodes)
-        return {**found, "frames": names}
+        return {**constants, "frames": names}
 
     def _inertia(self, matrix: Matrix) -> tuple[Array, Array]:
         """Return the moment of inertia and its slopes, shapes (3, 3) and (3, 3, n), from a column or a square."""
@@ -148,18 +148,18 @@ class _Constants:
             return self._value(matrix, 3, 3), self._slopes(matrix, 3, 3).transpose(0, 2, 1)
         J0, J1 = np.zeros((3, 3)), np.zeros((3, 3, self._n))
         column, slopes = self._value(matrix, 6, 1)[:, 0], self._slopes(matrix, 6, 1)[:, :, 0]
-        for (a, b), number, slope in zip(COLUMN, column, slopes, strict=True):
-            J0[a, b] = J0[b, a] = number
+        for (a, b), entry, slope in zip(COLUMN, column, slopes, strict=True):
+            J0[a, b] = J0[b, a] = entry
             J1[a, b] = J1[b, a] = slope
         return J0, J1
 
     def _value(self, matrix: Matrix | None, rows: int, columns: int) -> Array:
         if matrix is None:
             return np.zeros((rows, columns))
-        found = matrix.value()
-        if found.shape != (rows, columns):
-            self._refuse(f"a matrix is {found.shape[0]} x {found.shape[1]}, and must be {rows} x {columns}")
-        return found
+        value = matrix.value()
+        if value.shape != (rows, columns):
+            self._refuse(f"a matrix is {value.shape[0]} x {value.shape[1]}, and must be {rows} x {columns}")
+        return value
 
     def _slopes(self, matrix: Matrix | None, rows: int, columns: int) -> Array:
         """Return the slopes of a matrix, shape (rows, modes, columns)."""

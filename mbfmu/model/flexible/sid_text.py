@@ -48,22 +48,22 @@ class Matrix:
     def value(self) -> Array:
         """Return the matrix without modes, shape (rows, columns)."""
         rows, columns, structure = (self.size[key] for key in ("nrow", "ncol", "structure"))
-        found = np.eye(rows, columns) if structure == 4 and not self.zeroth else np.zeros((rows, columns))
-        for (i, j), number in self.zeroth.items():
-            found[i, j] = number
+        value = np.eye(rows, columns) if structure == 4 and not self.zeroth else np.zeros((rows, columns))
+        for (i, j), entry in self.zeroth.items():
+            value[i, j] = entry
             if structure == 2 and (j, i) not in self.zeroth:
-                found[j, i] = number
-        return found
+                value[j, i] = entry
+        return value
 
     def slopes(self, modes_last: bool) -> Array:
         """Return the slopes, shape (rows, modes, columns); `modes_last` where entries have the mode's number last."""
-        found = np.zeros([self.size[key] for key in ("nrow", "nq", "ncol")])
-        entries = {(i, b, a) if modes_last else (i, a, b): number for (i, a, b), number in self.first.items()}
-        for (i, mode, j), number in entries.items():
-            found[i, mode, j] = number
+        slopes = np.zeros([self.size[key] for key in ("nrow", "nq", "ncol")])
+        entries = {(i, b, a) if modes_last else (i, a, b): entry for (i, a, b), entry in self.first.items()}
+        for (i, mode, j), entry in entries.items():
+            slopes[i, mode, j] = entry
             if self.size["structure"] == 2 and (j, mode, i) not in entries:
-                found[j, mode, i] = number
-        return found
+                slopes[j, mode, i] = entry
+        return slopes
 
     def lines(self, name: str, indent: str) -> Iterator[str]:
         """Yield the lines of the matrix."""
@@ -71,8 +71,8 @@ class Matrix:
         for key in HEADER:
             yield f"{indent}    {key:9} = {self.size[key]:4d}"
         for kind, entries in (("m0", self.zeroth), ("m1", self.first)):
-            for place, number in entries.items():
-                yield f"{indent}    {kind}({','.join(f'{k + 1:4d}' for k in place)}) = {number:.17E}".replace("E", "D")
+            for indices, entry in entries.items():
+                yield f"{indent}    {kind}({','.join(f'{k + 1:4d}' for k in indices)}) = {entry:.17E}".replace("E", "D")
         yield f"{indent}end {name}"
 
 
@@ -86,7 +86,7 @@ class Node:
 
 
 @dataclass
-class Body:
+class SidContents:
     """Contents of a file: mass, number of modes, nodes, and matrices by their names."""
 
     mass: float = np.nan
@@ -104,12 +104,12 @@ def matrix_of(value: Array, slopes: Array | None, modes: int) -> Matrix:
         modes: number of modes.
     """
     numbers = (1 if slopes is not None else 0, *value.shape, modes, 0, 3)
-    first = {} if slopes is None else {place: float(slopes[place]) for place in map(tuple, np.argwhere(slopes))}
-    zeroth = {place: float(value[place]) for place in map(tuple, np.argwhere(value))}
+    first = {} if slopes is None else {indices: float(slopes[indices]) for indices in map(tuple, np.argwhere(slopes))}
+    zeroth = {indices: float(value[indices]) for indices in map(tuple, np.argwhere(value))}
     return Matrix(dict(zip(HEADER, numbers, strict=True)), zeroth, first)
 
 
-def text_of(body: Body) -> str:
+def text_of(body: SidContents) -> str:
     """Return a body as the text of a file."""
     lines = ["mbfmu: standard input data of a flexible body", "part", "    new modal = body", "        refmod"]
     lines += [f"            mass    = {body.mass:.17E}".replace("E", "D"), f"            nelastq = {body.modes:4d}"]
@@ -128,7 +128,7 @@ def text_of(body: Body) -> str:
     return "".join(f"{line}\n" for line in (*lines, "    end modal", "end part"))
 
 
-def read_body(path: Path) -> Body:
+def read_body(path: Path) -> SidContents:
     """Return what a file holds.
 
     Raises:
@@ -147,22 +147,22 @@ class _Parser:
     def __init__(self, path: Path, text: str) -> None:
         self._path, self._lines, self._number = path, text.splitlines(), 0
 
-    def body(self) -> Body:
+    def body(self) -> SidContents:
         """Return what the file holds."""
         while self._next()[0] != "part":
             pass
-        found = Body()
+        contents = SidContents()
         known = {name.lower(): name for name in OF_BODY}
         while True:
             key, _ = self._next()
             if key == "end part":
-                return found
+                return contents
             if key == "refmod":
-                self._refmod(found)
+                self._refmod(contents)
             elif key == "frame":
-                found.nodes += self._nodes()
+                contents.nodes += self._nodes()
             elif key in known:
-                self._take(found.matrices, known[key])
+                self._take(contents.matrices, known[key])
             elif key not in {"new modal", "end modal"}:
                 self._refuse(f"'{key}' is no part of a body")
 
@@ -177,7 +177,7 @@ class _Parser:
         key, _, value = line.partition("=")
         return " ".join(key.lower().split()), value.strip()
 
-    def _refmod(self, body: Body) -> None:
+    def _refmod(self, body: SidContents) -> None:
         while (item := self._next())[0] != "end refmod":
             key, value = item
             if key == "mass":
@@ -212,27 +212,27 @@ class _Parser:
         matrices[name] = self._matrix(name.lower())
 
     def _matrix(self, name: str) -> Matrix:
-        found = Matrix({})
+        matrix = Matrix({})
         while (item := self._next())[0] != f"end {name}":
             key, value = item
             if key in HEADER:
-                found.size[key] = self._whole(value)
+                matrix.size[key] = self._whole(value)
                 continue
             entry = ENTRY.fullmatch(key)
-            if not entry or missing(found):
+            if not entry or missing(matrix):
                 self._refuse(f"'{key}' is no number of {name}, or comes before {', '.join(HEADER)}")
-            kind, place = entry[1], tuple(int(number) - 1 for number in entry[2].split(","))
+            kind, indices = entry[1], tuple(int(number) - 1 for number in entry[2].split(","))
             if kind == "n":
                 self._refuse("matrices of higher order (mn) are not read")
-            if not _fits(place, found, kind):
+            if not _fits(indices, matrix, kind):
                 self._refuse(f"'{key}' is beyond the rows, columns and modes of {name}")
-            entries = found.first if kind == "1" else found.zeroth
-            if place in entries:
+            entries = matrix.first if kind == "1" else matrix.zeroth
+            if indices in entries:
                 self._refuse(f"'{key}' is in {name} twice")
-            entries[place] = self._real(value)
-        if gone := missing(found):
+            entries[indices] = self._real(value)
+        if gone := missing(matrix):
             self._refuse(f"{name} has no {gone[0]}")
-        return found
+        return matrix
 
     def _whole(self, value: str) -> int:
         if not value.isdecimal() or int(value) > MOST:
@@ -241,12 +241,12 @@ class _Parser:
 
     def _real(self, value: str) -> float:
         try:
-            found = float(value.upper().replace("D", "E"))
+            number = float(value.upper().replace("D", "E"))
         except ValueError:
-            found = np.nan
-        if not np.isfinite(found):
+            number = np.nan
+        if not np.isfinite(number):
             self._refuse(f"'{value}' is no finite number")
-        return found
+        return number
 
     def _refuse(self, text: str) -> NoReturn:
         raise ModelFileError(f"'{self._path}', line {self._number}: {text}")
@@ -257,10 +257,10 @@ def missing(matrix: Matrix) -> list[str]:
     return [key for key in HEADER if key not in matrix.size and key != "nqn"]
 
 
-def _fits(place: tuple[int, ...], matrix: Matrix, kind: str) -> bool:
+def _fits(indices: tuple[int, ...], matrix: Matrix, kind: str) -> bool:
     rows, columns, modes = (matrix.size[key] for key in ("nrow", "ncol", "nq"))
     if kind == "0":
-        return len(place) == 2 and 0 <= place[0] < rows and 0 <= place[1] < columns
-    if len(place) != 3 or min(place) < 0 or place[0] >= rows:
+        return len(indices) == 2 and 0 <= indices[0] < rows and 0 <= indices[1] < columns
+    if len(indices) != 3 or min(indices) < 0 or indices[0] >= rows:
         return False
-    return (place[1] < modes and place[2] < columns) or (place[1] < columns and place[2] < modes)
+    return (indices[1] < modes and indices[2] < columns) or (indices[1] < columns and indices[2] < modes)

@@ -76,12 +76,12 @@ class ModalSurface:
     def __post_init__(self) -> None:
         v, n = np.size(self.r) // 3, np.shape(self.Phi)[-1] if np.ndim(self.Phi) == 3 else 0
         _settle(self, {"r": (v, 3), "Phi": (v, 3, n), "sigma": (v if np.size(self.sigma) else 0, 6, n)}, np.float32)
-        found = np.asarray(self.triangles)
-        if found.dtype.kind not in "iu" or found.ndim != 2 or found.shape[1] != 3:
-            raise ValueRangeError(f"the triangles of a surface must be rows of three corners, not {found.shape}")
-        if found.size and not 0 <= found.min() <= found.max() < v:
+        triangles = np.asarray(self.triangles)
+        if triangles.dtype.kind not in "iu" or triangles.ndim != 2 or triangles.shape[1] != 3:
+            raise ValueRangeError(f"the triangles of a surface must be rows of three corners, not {triangles.shape}")
+        if triangles.size and not 0 <= triangles.min() <= triangles.max() < v:
             raise ValueRangeError(f"a triangle of a surface has a corner beyond the {v} corners")
-        object.__setattr__(self, "triangles", found.astype(np.int32))
+        object.__setattr__(self, "triangles", triangles.astype(np.int32))
 
     def __eq__(self, other: object) -> bool:
         return _alike(self, other)

@@ -16,7 +16,7 @@ import casadi as ca
 from mbfmu.model.frame import SX
 
 LEAST = 1e-18
-"""Least square of the equivalent slips of the moment, by which their derivatives are finite at zero slip."""
+"""Smallest squared equivalent slip of the moment, so that its derivatives are finite at zero slip."""
 
 
 @dataclass(frozen=True)

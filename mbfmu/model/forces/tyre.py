@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.errors import ModelError, ModelFileError
-from mbfmu.model.component import Input, Law, Value, direction, law, quantity, state
+from mbfmu.model.component import FormulaField, Input, Value, direction, law, quantity, state
 from mbfmu.model.forces.force import Force
 from mbfmu.model.forces.magic_formula import (
     Stiffness,
@@ -26,13 +26,13 @@ from mbfmu.model.sensors import Measured
 ONSET = 1e-3
 """Deflection, m, over which the vertical damping sets in, so that the load has no jump at touch-down."""
 SHORTEST = 0.1
-"""Shortest relaxation length, in unloaded radii."""
+"""Shortest relaxation length, as a multiple of the unloaded radius."""
 SLIDING = 3.0
 """Slip of full sliding by the brush model, in units of friction over slip stiffness."""
 RETURN = 10.0
-"""Speed of rolling, m/s, as at which a deflection beyond that of full sliding vanishes at standstill."""
+"""Rolling speed, m/s, at whose rate a deflection beyond full sliding decays while the wheel stands still."""
 FLAT = 1e-12
-"""Least square of the cosine of the inclination: the direction of a wheel that lies flat is that of no force."""
+"""Smallest squared cosine of the inclination, so that the directions are finite for a wheel that lies flat."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +114,15 @@ class Tyre(Force):
     v: Value = state("m", "deflection of the tread across the wheel", nominal=0.01)
 
     def __post_init__(self) -> None:
-        given: Any = self.data
-        if not given:
+        data: Any = self.data
+        if not data:
             raise ModelFileError(
                 f'{self.name}.data must name a tyre property file, such as "tyre{ENDINGS[0]}", or be its coefficients'
             )
-        if isinstance(given, str):
-            object.__setattr__(self, "data", complete(given, read_tir(given)))
+        if isinstance(data, str):
+            object.__setattr__(self, "data", complete(data, read_tir(data)))
         else:
-            object.__setattr__(self, "data", complete(f"{self.name}.data", dict(given)))
+            object.__setattr__(self, "data", complete(f"{self.name}.data", dict(data)))
         super().__post_init__()
 
     @property
@@ -131,10 +131,10 @@ class Tyre(Force):
         assert isinstance(self.data, Mapping)
         return self.data
 
-    def laws(self) -> Iterator[tuple[Law, str, Value]]:
+    def laws(self) -> Iterator[tuple[FormulaField, str, Value]]:
         yield from super().laws()
         for name, value in self.coefficients.items():
-            yield Law(UNITS.get(name, "1"), "coefficient of the Magic Formula", ()), name, value
+            yield FormulaField(UNITS.get(name, "1"), "coefficient of the Magic Formula", ()), name, value
 
     def inputs(self, planar: bool) -> tuple[Input, ...]:
         """Return no inputs.
@@ -149,9 +149,9 @@ class Tyre(Force):
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
         c = self._coefficients(p)
         at = self._contact(p, c, a, b)
-        found, M_y, _, _ = self._loaded(p, c, at)
-        force = at.e_x * found.F_x + at.e_y * found.F_y + at.e_z * at.F_z
-        moment = at.e_x * found.M_x + at.e_y * M_y + at.e_z * found.M_z
+        forces, M_y, _, _ = self._loaded(p, c, at)
+        force = at.e_x * forces.F_x + at.e_y * forces.F_y + at.e_z * at.F_z
+        moment = at.e_x * forces.M_x + at.e_y * M_y + at.e_z * forces.M_z
         return ((at.velocity, force), (at.w, moment))
 
     def rates(self, p: Any, a: Frame, b: Frame) -> tuple[SX, ...]:
@@ -170,7 +170,7 @@ class Tyre(Force):
     def signals(self, p: Any, a: Frame, b: Frame, f: SX, t: SX) -> tuple[Measured, ...]:
         c = self._coefficients(p)
         at = self._contact(p, c, a, b)
-        found, M_y, kappa, alpha = self._loaded(p, c, at)
+        forces, M_y, kappa, alpha = self._loaded(p, c, at)
         touches = at.F_z > 0
         ranges = ((kappa, c.KPUMIN, c.KPUMAX), (alpha, c.ALPMIN, c.ALPMAX), (at.gamma, c.CAMMIN, c.CAMMAX),
                   (at.F_z, c.FZMIN, c.FZMAX))  # fmt: skip
@@ -179,12 +179,12 @@ class Tyre(Force):
             valid = valid * (value >= least) * (value <= most)
         where = "on the wheel, in the W axes"
         return (
-            Measured("F_x", "N", f"force along the wheel {where}", found.F_x),
-            Measured("F_y", "N", f"force to the left {where}", found.F_y),
+            Measured("F_x", "N", f"force along the wheel {where}", forces.F_x),
+            Measured("F_y", "N", f"force to the left {where}", forces.F_y),
             Measured("F_z", "N", f"load {where}", at.F_z),
-            Measured("M_x", "N.m", f"overturning moment {where}", found.M_x),
+            Measured("M_x", "N.m", f"overturning moment {where}", forces.M_x),
             Measured("M_y", "N.m", f"rolling resistance moment {where}", M_y),
-            Measured("M_z", "N.m", f"aligning moment {where}", found.M_z),
+            Measured("M_z", "N.m", f"aligning moment {where}", forces.M_z),
             Measured("kappa", "1", "longitudinal slip", kappa),
             Measured("alpha", "rad", "slip angle", alpha),
             Measured("gamma", "rad", "inclination of the wheel, to the right", at.gamma),
@@ -251,9 +251,9 @@ class Tyre(Force):
         alpha = ca.atan(p.v / sigma_y + damping * at.s_y)
         side = -1 if self.mirrored else 1
         ahead = ca.tanh(10 * at.v_x / c.VXLOW)
-        found = magic_formula(c, kappa, side * alpha, side * _inclination(c, at.gamma), at.F_z, ahead)
-        M_y = -rolling_resistance(c, found.F_x, at.F_z, at.v_x) * ahead
-        return TyreForces(found.F_x, side * found.F_y, side * found.M_x, side * found.M_z), M_y, kappa, alpha
+        forces = magic_formula(c, kappa, side * alpha, side * _inclination(c, at.gamma), at.F_z, ahead)
+        M_y = -rolling_resistance(c, forces.F_x, at.F_z, at.v_x) * ahead
+        return TyreForces(forces.F_x, side * forces.F_y, side * forces.M_x, side * forces.M_z), M_y, kappa, alpha
 
 
 def _inclination(c: Any, gamma: SX) -> SX:

@@ -73,7 +73,7 @@ LINE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(.*?)\s*")
 
 
 @dataclass(frozen=True)
-class _Line:
+class _TirLine:
     """A line ``KEY = value`` of a property file, with its number."""
 
     number: int
@@ -97,7 +97,7 @@ def read_tir(path: str | Path) -> dict[str, float]:
     """
     where = str(path)
     text = read_bytes(Path(path), LARGEST).decode("utf-8", errors="replace")
-    found: dict[str, float] = {}
+    coefficients: dict[str, float] = {}
     for line in _lines(text):
         at = f"{where}:{line.number}"
         if line.section == "UNITS":
@@ -108,31 +108,31 @@ def read_tir(path: str | Path) -> dict[str, float]:
         elif line.key in {"FITTYP", "PROPERTY_FILE_FORMAT", "TYPE"}:
             _check_version(at, line.key, line.text)
         elif line.key in KNOWN:
-            if line.key in found:
+            if line.key in coefficients:
                 raise ModelFileError(f"{at}: {line.key} is there a second time: leave one")
-            found[line.key] = _number(at, line)
+            coefficients[line.key] = _number(at, line)
         elif OTHER.fullmatch(line.key) and _number(at, line) != 0:
             raise ModelFileError(
                 f"{at}: {line.key} = {line.text} is no coefficient of MF-Tyre 5.2, which this element has: take a file "
                 "of that version, or set it to 0 if the tyre is to go without"
             )
-    if not found:
+    if not coefficients:
         raise ModelFileError(f"{where} has no coefficient of the Magic Formula: it is no tyre property file")
-    return found
+    return coefficients
 
 
-def complete(where: str, given: Mapping[str, Value]) -> dict[str, Value]:
+def complete(where: str, coefficients: Mapping[str, Value]) -> dict[str, Value]:
     """Return a set of coefficients with the defaults of those that it does not have.
 
     Args:
         where: name of the set, for messages.
-        given: numbers or expressions of parameters, by name.
+        coefficients: numbers or expressions of parameters, by name.
 
     Raises:
         UnknownNameError: a name is that of no coefficient.
         ValueRangeError: a coefficient that has no default is missing, or a number is not finite or not as it must be.
     """
-    for name, value in given.items():
+    for name, value in coefficients.items():
         if name not in KNOWN:
             raise UnknownNameError(f"{where}: MF-Tyre 5.2 has no coefficient '{name}'; {nearest(str(name), KNOWN)}")
         if isinstance(value, str):
@@ -141,33 +141,33 @@ def complete(where: str, given: Mapping[str, Value]) -> dict[str, Value]:
             raise ValueRangeError(f"{where}: {name} = {value!r} must be a finite number or an expression of parameters")
         if name in POSITIVE.split() and not value > 0:
             raise ValueRangeError(f"{where}: {name} = {value:g} must be above zero")
-    if missing := [name for name in NEEDED.split() if name not in given]:
+    if missing := [name for name in NEEDED.split() if name not in coefficients]:
         raise ValueRangeError(
             f"{where} lacks {', '.join(missing)}: a tyre needs them; take a complete set, with pure and combined slip"
         )
     for name in ("PDY1", "PKY1"):
-        if given[name] == 0:
+        if coefficients[name] == 0:
             raise ValueRangeError(f"{where}: {name} is 0: a tyre has a lateral friction and a cornering stiffness")
     for least, most in (("KPUMIN", "KPUMAX"), ("ALPMIN", "ALPMAX"), ("CAMMIN", "CAMMAX"), ("FZMIN", "FZMAX")):
-        ends = (given.get(least, DEFAULTS[least]), given.get(most, DEFAULTS[most]))
+        ends = (coefficients.get(least, DEFAULTS[least]), coefficients.get(most, DEFAULTS[most]))
         if not any(isinstance(end, str) for end in ends) and float(ends[0]) >= float(ends[1]):
             raise ValueRangeError(f"{where}: {least} = {ends[0]} is not below {most} = {ends[1]}: swap them")
-    plain = {name: value if isinstance(value, str) else float(value) for name, value in given.items()}
+    plain = {name: value if isinstance(value, str) else float(value) for name, value in coefficients.items()}
     return {name: plain.get(name, DEFAULTS.get(name, 0.0)) for name in (*NEEDED.split(), *DEFAULTS)}
 
 
-def _lines(text: str) -> Iterator[_Line]:
+def _lines(text: str) -> Iterator[_TirLine]:
     """Yield the entries of a property file."""
     section = ""
-    for number, line in enumerate(text.splitlines(), 1):
+    for line_number, line in enumerate(text.splitlines(), 1):
         bare = line.partition("$")[0].partition("!")[0].strip()
         if bare.startswith("[") and bare.endswith("]"):
             section = bare[1:-1].strip().upper()
         elif entry := LINE.fullmatch(bare):
-            yield _Line(number, section, entry[1].upper(), entry[2].strip("'\" "))
+            yield _TirLine(line_number, section, entry[1].upper(), entry[2].strip("'\" "))
 
 
-def _number(at: str, line: _Line) -> float:
+def _number(at: str, line: _TirLine) -> float:
     try:
         value = float(line.text)
     except ValueError:

@@ -77,13 +77,13 @@ class RollingDisk(Joint):
         forward, _, up = (b.R @ item for item in self._directions())
         d = b.R @ axis(self.n)
         along, aside = ca.dot(e_x, d), -ca.dot(e_y, d)
-        place = b.r_0 - a.r_0 + self._contact(p, a, b)
+        travel = b.r_0 - a.r_0 + self._contact(p, a, b)
         return (
             turning(ca.atan2(ca.dot(forward, N), ca.dot(up, N)), wraps=True),
             turning(ca.atan2(-ca.dot(N, d), ca.sqrt(along**2 + aside**2)), "theta", "w_theta", "a_theta", "tau_theta"),
             turning(ca.atan2(along, aside), "psi", "w_psi", "a_psi", "tau_psi", wraps=True),
-            sliding(ca.dot(e_x, place), "s_x", "v_x", "a_x", "f_x"),
-            sliding(ca.dot(e_y, place), "s_y", "v_y", "a_y", "f_y"),
+            sliding(ca.dot(e_x, travel), "s_x", "v_x", "a_x", "f_x"),
+            sliding(ca.dot(e_y, travel), "s_y", "v_y", "a_y", "f_y"),
         )
 
     def _leaning(self, coordinates: dict[str, SX]) -> tuple[SX, SX, SX]:

@@ -41,16 +41,16 @@ class Screw(Joint):
 
     def _behind(self, p: Any, a: Frame, b: Frame) -> tuple[SX, SX]:
         """Return the angle that belongs to the advance, rad, and its difference from the orientation within a turn."""
-        asked = 2 * math.pi / p.pitch * ca.dot(a.R @ axis(self.n), b.r_0 - a.r_0)
-        return asked, wrapped(asked - angle_about(self.n, a, b))
+        wanted = 2 * math.pi / p.pitch * ca.dot(a.R @ axis(self.n), b.r_0 - a.r_0)
+        return wanted, wrapped(wanted - angle_about(self.n, a, b))
 
     def position(self, p: Any, a: Frame, b: Frame) -> SX:
         screwed = p.pitch / (2 * math.pi) * self._behind(p, a, b)[1]
         return ca.vertcat(across(self.n, a, b), parallel(self.n, a, b), screwed)
 
     def motion(self, p: Any, a: Frame, b: Frame) -> tuple[JointCoordinate, ...]:
-        asked, behind = self._behind(p, a, b)
-        return (turning(asked - behind),)
+        wanted, behind = self._behind(p, a, b)
+        return (turning(wanted - behind),)
 
     def pose(self, p: Any, coordinates: dict[str, SX]) -> Pose:
         phi = coordinates["phi"]

@@ -12,14 +12,14 @@ from mbfmu.model.frame import SX, Frame
 from mbfmu.model.joints.joint import Joint
 from mbfmu.model.relative import axis, r_rel, velocity_seen, w_rel
 from mbfmu.model.sensors import Measured
-from mbfmu.model.wheel_rail import Creepage, Touch, creepage, kalker, shen, tanh, touch
+from mbfmu.model.wheel_rail import Creepage, WheelRailPoint, creepage, kalker, shen, tanh, touch
 
 Saturation: TypeAlias = Literal["linear", "shen", "tanh"]
-"""Way of creep forces to the limit of friction: without one, by Johnson and Vermeulen's cubic, or each part alone."""
+"""Law by which friction limits creep forces: none, Johnson and Vermeulen's cubic, or tanh of each component."""
 LEFT = (0.0, 1.0, 0.0)
 """Direction of the axle, resolved in frame_b."""
 SIDES = (("left", 1), ("right", -1))
-"""Names of the wheels, with the sign of their place along the axle."""
+"""Names of the wheels, with the sign of their coordinate along the axle."""
 FORCES = ("f_1", "f_2", "t_n")
 """Creep forces of a wheel: across the axle, along it, and the moment about the normal."""
 
@@ -93,7 +93,7 @@ class WheelsetOnTrack(Joint):
             for label in FORCES
         )
 
-    def touches(self, p: Any, a: Frame, b: Frame) -> tuple[Touch, ...]:
+    def touches(self, p: Any, a: Frame, b: Frame) -> tuple[WheelRailPoint, ...]:
         """Return where the left and the right wheel touch."""
         center, axle = r_rel(a, b), a.R.T @ b.R @ axis(LEFT)
         return tuple(
@@ -122,23 +122,23 @@ class WheelsetOnTrack(Joint):
         return tuple((rate, ca.vertcat(*force)) for rate, force in zip(rates, forces, strict=True))
 
     def pressed(self, p: Any, a: Frame, b: Frame, lambda_: SX) -> SX:
-        found, holds = [], []
+        equations, holds = [], []
         for item, slips, N in zip(
             self.touches(p, a, b), self.creepages(p, a, b), self.normal_forces(p, a, b, lambda_), strict=True
         ):
             force, moment = kalker(slips.nu, slips.phi, self.coefficients(p, N, item))
             if self.saturation != "linear":
                 force *= (shen if self.saturation == "shen" else tanh)(force, p.mu * N)
-            found += [force, moment]
+            equations += [force, moment]
             holds.append(N > 0)
-        return ca.if_else(ca.logic_and(*holds), ca.vertcat(*found), nan)
+        return ca.if_else(ca.logic_and(*holds), ca.vertcat(*equations), nan)
 
     def normal_forces(self, p: Any, a: Frame, b: Frame, lambda_: SX) -> tuple[SX, ...]:
         """Return the normal forces of the left and the right wheel, N."""
         pairs = zip(self.touches(p, a, b), ca.vertsplit(lambda_), strict=True)
         return tuple(-multiplier * item.steepness for item, multiplier in pairs)
 
-    def coefficients(self, p: Any, N: SX, at: Touch) -> tuple[SX, SX, SX, SX]:
+    def coefficients(self, p: Any, N: SX, at: WheelRailPoint) -> tuple[SX, SX, SX, SX]:
         """Return Kalker's coefficients f_11, f_22, f_23 and f_33 for a normal force above 0.
 
         Args:

@@ -1,6 +1,6 @@
 """Robots as MJCF: the XML of MuJoCo."""
 
-from mbfmu.model.mjcf.model import Model, read_model
-from mbfmu.model.mjcf.reader import read_mjcf
+from mbfmu.model.mjcf.model import MjcfModel, read_model
+from mbfmu.model.mjcf.reader import read_mjcf, read_robot
 
-__all__ = ["Model", "read_mjcf", "read_model"]
+__all__ = ["MjcfModel", "read_mjcf", "read_model", "read_robot"]

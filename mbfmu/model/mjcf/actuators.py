@@ -8,11 +8,11 @@ from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, first_of, 
 from mbfmu.model.mjcf.bodies import Site, known
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
-from mbfmu.model.mjcf.laws import AFFINE, OTHERS, Law, stated
+from mbfmu.model.mjcf.laws import AFFINE, OTHERS, ActuatorLaw, stated
 from mbfmu.model.mjcf.settings import Settings
 from mbfmu.model.mjcf.tendons import Tendon
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 ENDS = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
 """Attributes that say what an actuator acts on."""
@@ -36,7 +36,7 @@ class Actuator:
     """
 
     name: str
-    law: Law
+    law: ActuatorLaw
     joints: Mapping[str, float]
     site: str
     gear: tuple[float, ...]
@@ -52,17 +52,17 @@ class Actuators:
     """The actuators of a model.
 
     Args:
-        found: those that are modelled, by name.
+        acting: those that are modelled, by name.
         idle: those that are switched off, which leave their armature and damping, by name.
         count: number of all.
-        places: number of each of those that are modelled, among all.
+        indices: number of each of those that are modelled, among all.
         notices: what was left out.
     """
 
-    found: Mapping[str, Actuator]
+    acting: Mapping[str, Actuator]
     idle: Mapping[str, Actuator]
     count: int
-    places: Mapping[str, int]
+    indices: Mapping[str, int]
     notices: tuple[str, ...]
 
 
@@ -76,24 +76,24 @@ class Ends:
     sites: Mapping[str, Site]
 
 
-def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: Ends) -> Actuators:
+def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends: Ends) -> Actuators:
     """Return the actuators of a model.
 
     Raises:
         ModelError: an actuator names what is not there, or a number of it has no meaning.
     """
     reader = defaults.reader
-    found: dict[str, Actuator] = {}
+    actuators: dict[str, Actuator] = {}
     idle: dict[str, Actuator] = {}
-    places: dict[str, int] = {}
+    indices: dict[str, int] = {}
     off: list[str] = []
     elements = [item for group in root.all("actuator") for item in group.children]
-    for number, element in enumerate(elements):
+    for index, element in enumerate(elements):
         if element.tag not in (*AFFINE, *OTHERS):
-            what = f"there is no actuator <{element.tag}>; {nearest(element.tag, (*AFFINE, *OTHERS))}"
-            raise reader.error(element, ModelError(what))
-        name = element.attributes.get("name") or f"actuator_{number + 1}"
-        if name in places:
+            message = f"there is no actuator <{element.tag}>; {nearest(element.tag, (*AFFINE, *OTHERS))}"
+            raise reader.error(element, ModelError(message))
+        name = element.attributes.get("name") or f"actuator_{index + 1}"
+        if name in indices:
             raise reader.error(element, NameInUseError(f"there are two actuators '{name}': rename one"))
         filled, law = stated(defaults, element)
         actuator, unknown = _actuator(reader, filled, law, name, settings, ends)
@@ -101,7 +101,7 @@ def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: En
         if unknown and (acts or any(word in filled.attributes for word in ("armature", "damping"))):
             raise reader.error(element, ModelError(f"actuator '{name}' ({unknown}) is not modelled: remove it"))
         if acts and actuator:
-            found[name], places[name] = actuator, number
+            actuators[name], indices[name] = actuator, index
             continue
         off.append(f"'{name}'")
         if actuator:
@@ -111,44 +111,52 @@ def actuators_of(root: Element, defaults: Defaults, settings: Settings, ends: En
         notices.append("actuators are left out, as the option actuation is off")
     elif off:
         notices.append(f"actuators of groups that are off are left out: {first_of(off)}")
-    _check_shared(reader, found, elements, places, ends)
-    return Actuators(_held(found, ends), idle, len(elements), places, tuple(notices))
+    _check_shared(reader, actuators, elements, indices, ends)
+    return Actuators(_held(actuators, ends), idle, len(elements), indices, tuple(notices))
 
 
 def _check_shared(
-    reader: Attributes, found: Mapping[str, Actuator], elements: list[Element], places: Mapping[str, int], ends: Ends
+    reader: Attributes,
+    actuators: Mapping[str, Actuator],
+    elements: list[XmlElement],
+    indices: Mapping[str, int],
+    ends: Ends,
 ) -> None:
     """Raise an error if a limit of efforts holds for several actuators, or for one joint of several of an actuator."""
-    shared = Counter(joint for item in found.values() for joint in item.joints if ends.joints[joint].efforts)
-    shared += Counter(item.tendon for item in found.values() if item.tendon and ends.tendons[item.tendon].efforts)
-    for name, item in found.items():
+    shared = Counter(joint for item in actuators.values() for joint in item.joints if ends.joints[joint].efforts)
+    shared += Counter(item.tendon for item in actuators.values() if item.tendon and ends.tendons[item.tendon].efforts)
+    for name, item in actuators.items():
         limited = [joint for joint in item.joints if ends.joints[joint].efforts]
         several = [end for end in (*item.joints, item.tendon) if shared[end] > 1]
-        what = ""
+        message = ""
         if several:
-            what = f"the actuatorfrcrange of '{several[0]}' limits the sum of several actuators, of which this is one"
+            message = (
+                f"the actuatorfrcrange of '{several[0]}' limits the sum of several actuators, of which this is one"
+            )
         elif limited and len(item.joints) > 1:
-            what = f"the actuatorfrcrange of '{limited[0]}' limits it there, and not at the other joints it acts on"
-        if what:
+            message = f"the actuatorfrcrange of '{limited[0]}' limits it there, and not at the other joints it acts on"
+        if message:
             remedy = "which is not modelled: remove it, and give each actuator a forcerange"
-            raise reader.error(elements[places[name]], ModelError(f"actuator '{name}': {what}, {remedy}"))
+            raise reader.error(elements[indices[name]], ModelError(f"actuator '{name}': {message}, {remedy}"))
 
 
 def _actuator(
-    reader: Attributes, element: Element, law: Law, name: str, settings: Settings, ends: Ends
+    reader: Attributes, element: XmlElement, law: ActuatorLaw, name: str, settings: Settings, ends: Ends
 ) -> tuple[Actuator | None, str]:
     """Return an actuator, or None and the reason why it is not modelled."""
     on = [key for key in ENDS if key in element.attributes]
     if len(on) != 1:
-        what = f"actuator '{name}' needs one of {', '.join(ENDS)}, to act on"
-        raise reader.error(element, ModelError(what))
+        message = f"actuator '{name}' needs one of {', '.join(ENDS)}, to act on"
+        raise reader.error(element, ModelError(message))
     words = element.attributes.get("gear", "1").split()
     gear = (reader.numbers(element, "gear", "1", len(words) or 1) + (0.0,) * 6)[:6]
     joints, site, unknown = _acted(reader, element, on[0], gear[0], ends)
     limited = element
     if law.inherits and law.dyntype == "filter":
-        what = f"actuator '{name}' with inheritrange has a filter: write dyntype=\"filterexact\", or give a ctrlrange"
-        raise reader.error(element, ModelError(what))
+        message = (
+            f"actuator '{name}' with inheritrange has a filter: write dyntype=\"filterexact\", or give a ctrlrange"
+        )
+        raise reader.error(element, ModelError(message))
     if law.inherits:
         lower, upper = _inherited(reader, element, name, on[0], settings, ends, law.spread)
         limited = replace(element, attributes={**element.attributes, "ctrlrange": f"{lower!r} {upper!r}"})
@@ -173,19 +181,21 @@ def _actuator(
     if unknown:
         return None, unknown
     if acting.dampratio and acting.gain[0] < 0:
-        what = f"actuator '{name}' has a damping ratio and a stiffness of {acting.gain[0]:g}: it must be at least 0"
-        raise reader.error(element, ValueRangeError(what))
+        message = f"actuator '{name}' has a damping ratio and a stiffness of {acting.gain[0]:g}: it must be at least 0"
+        raise reader.error(element, ValueRangeError(message))
     inputs = inputs if settings.flags["clampctrl"] else None
     tendon = element.attributes.get("tendon", "")
     return Actuator(name, acting, joints, site, gear, tendon, inputs, forces, armature * gear[0] ** 2, damping), ""
 
 
-def _damping(reader: Attributes, element: Element) -> tuple[float, ...]:
+def _damping(reader: Attributes, element: XmlElement) -> tuple[float, ...]:
     words = element.attributes.get("damping", "0").split()
     return reader.numbers(element, "damping", "0", len(words) or 1)
 
 
-def _acted(reader: Attributes, element: Element, on: str, gear: float, ends: Ends) -> tuple[dict[str, float], str, str]:
+def _acted(
+    reader: Attributes, element: XmlElement, on: str, gear: float, ends: Ends
+) -> tuple[dict[str, float], str, str]:
     """Return the joints that an actuator acts on, or the site, or the reason why neither is modelled."""
     match on:
         case "joint" | "jointinparent":
@@ -206,7 +216,7 @@ def _acted(reader: Attributes, element: Element, on: str, gear: float, ends: End
 
 
 def _inherited(
-    reader: Attributes, element: Element, name: str, on: str, settings: Settings, ends: Ends, spread: float
+    reader: Attributes, element: XmlElement, name: str, on: str, settings: Settings, ends: Ends, spread: float
 ) -> tuple[float, float]:
     """Return the limits of an input that are a share of the range of what the actuator acts on, limited or not."""
     target = element.attributes[on]
@@ -218,20 +228,20 @@ def _inherited(
     elif on == "tendon" and target in ends.tendons:
         stated, unit = ends.tendons[target].element, 1.0
     else:
-        what = f"actuator '{name}' with inheritrange acts on neither a joint nor a fixed tendon: give a ctrlrange"
-        raise reader.error(element, ModelError(what))
+        message = f"actuator '{name}' with inheritrange acts on neither a joint nor a fixed tendon: give a ctrlrange"
+        raise reader.error(element, ModelError(message))
     lower, upper = (unit * item for item in reader.numbers(stated, "range", "0 0", 2))
     if not lower < upper:
-        what = f"actuator '{name}' takes over the range of the {on} '{target}', which has none"
-        raise reader.error(element, ModelError(what))
+        message = f"actuator '{name}' takes over the range of the {on} '{target}', which has none"
+        raise reader.error(element, ModelError(message))
     middle, half = (lower + upper) / 2, (upper - lower) / 2 * spread
     return middle - half, middle + half
 
 
-def _held(found: dict[str, Actuator], ends: Ends) -> dict[str, Actuator]:
+def _held(actuators: dict[str, Actuator], ends: Ends) -> dict[str, Actuator]:
     """Return actuators whose forces are within what their tendons, and then their joints, take."""
     held = {}
-    for name, actuator in found.items():
+    for name, actuator in actuators.items():
         forces = actuator.forces
         if actuator.tendon:
             forces = _in_turn(ends.tendons[actuator.tendon].efforts, forces)

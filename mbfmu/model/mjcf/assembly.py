@@ -11,8 +11,8 @@ from mbfmu.model.joints import Coincident, Fixed
 from mbfmu.model.mjcf.actuators import Actuator
 from mbfmu.model.mjcf.bodies import Site
 from mbfmu.model.mjcf.closures import Closure, Coupled
-from mbfmu.model.mjcf.model import Model
-from mbfmu.model.mjcf.poses import Place
+from mbfmu.model.mjcf.model import MjcfModel
+from mbfmu.model.mjcf.poses import RigidPose
 from mbfmu.model.parts import FixedTranslation
 from mbfmu.model.robot.assembly import bracket, frames_of, identifier, names_of
 from mbfmu.model.robot.robot import AXIAL, Origin, Robot
@@ -42,17 +42,17 @@ class _More:
         self.components.append(component)
         self.connections += [connect(other, f"{component.name}.{frame}") for frame, other in ends.items()]
 
-    def end(self, name: str, body: str, place: Place) -> str:
+    def end(self, name: str, body: str, pose: RigidPose) -> str:
         """Return the full name of a frame fixed to a body, adding a bracket of that name if it is not the body's."""
         frame = self.frames[body]
-        item = bracket(unlike(name, self.taken), Origin.of(place.r, place.R))
+        item = bracket(unlike(name, self.taken), Origin.of(pose.r, pose.R))
         if item is None:
             return frame
         self.add(item, frame_a=frame)
         return f"{item.name}.frame_b"
 
 
-def added(system: System, model: Model) -> System:
+def added(system: System, model: MjcfModel) -> System:
     """Return a system with what a model has besides its tree.
 
     Args:
@@ -62,7 +62,7 @@ def added(system: System, model: Model) -> System:
     robot = model.robot
     more = _More(system, robot)
     axial = {name for name, joint in robot.joints.items() if joint.kind in AXIAL}
-    sites = {site.name: _site(more, site) for site in model.found.sites.values()}
+    sites = {site.name: _site(more, site) for site in model.bodies.sites.values()}
     for closure in model.equalities.closures:
         _close(more, closure)
     for coupled in model.equalities.coupled:
@@ -73,12 +73,12 @@ def added(system: System, model: Model) -> System:
             lower, upper = tendon.slack
             name = more.named(tendon.name, "tendon")
             more.add(AxesSpring(name, **axes, c=tendon.stiffness, lower=lower, upper=upper, d=tendon.damping))
-    for actuator in model.actuators.found.values():
-        begun = model.keyframe.inputs[model.actuators.places[actuator.name]] if model.keyframe.inputs else 0.0
+    for actuator in model.actuators.acting.values():
+        begun = model.keyframe.inputs[model.actuators.indices[actuator.name]] if model.keyframe.inputs else 0.0
         _drive(more, actuator, axial, sites, begun)
-    for actuator in (*model.actuators.found.values(), *model.actuators.idle.values()):
+    for actuator in (*model.actuators.acting.values(), *model.actuators.idle.values()):
         _damp(more, actuator, axial)
-    for body in model.found.bodies.values():
+    for body in model.bodies.bodies.values():
         if body.gravcomp and body.solid.m:
             f = tuple(-body.gravcomp * body.solid.m * item for item in robot.gravity)
             name = more.named(f"{body.name}_gravcomp", "force")
@@ -95,8 +95,8 @@ def added(system: System, model: Model) -> System:
 def _close(more: _More, closure: Closure) -> None:
     name = more.named(closure.name, "loop")
     ends = {
-        f"frame_{side}": more.end(f"{name}_{side}", body, place)
-        for side, body, place in zip("ab", closure.bodies, closure.places, strict=True)
+        f"frame_{side}": more.end(f"{name}_{side}", body, pose)
+        for side, body, pose in zip("ab", closure.bodies, closure.poses, strict=True)
     }
     more.add(Fixed(name) if closure.rigid else Coincident(name), **ends)
 
@@ -112,18 +112,18 @@ def _couple(more: _More, coupled: Coupled, axial: set[str]) -> None:
         more.add(Gear(name, joint_a=joint_a, joint_b=joint_b, ratio=ratio, offset=offset))
         return
     axes = {
-        f"{what}_{side}": item
-        for side, given in (("a", coupled.a), ("b", coupled.b))
-        for what, item in _axes(more, given, axial).items()
+        f"{label}_{side}": item
+        for side, combination in (("a", coupled.a), ("b", coupled.b))
+        for label, item in _axes(more, combination, axial).items()
     }
     a_0, b_0 = coupled.references
     coefficients: dict[str, Any] = {f"c_{power}": value for power, value in enumerate(c)}
     more.add(PolynomialCoupling(name, **axes, a_0=a_0, b_0=b_0, **coefficients))
 
 
-def _axes(more: _More, given: Mapping[str, float], axial: set[str]) -> dict[str, Any]:
+def _axes(more: _More, combination: Mapping[str, float], axial: set[str]) -> dict[str, Any]:
     """Return joints and ratios of a combination as fields, without joints that are fixed."""
-    kept = {more.names["joint", name]: ratio for name, ratio in given.items() if name in axial}
+    kept = {more.names["joint", name]: ratio for name, ratio in combination.items() if name in axial}
     return {"joints": tuple(kept), "ratios": tuple(kept.values())}
 
 
@@ -162,6 +162,6 @@ def _limits(actuator: Actuator) -> Iterator[tuple[str, float]]:
 def _site(more: _More, site: Site) -> str:
     """Add the frame of a site, and return its full name."""
     name = more.named(site.name, "site")
-    item = bracket(name, Origin.of(site.place.r, site.place.R)) or FixedTranslation(name)
+    item = bracket(name, Origin.of(site.pose.r, site.pose.R)) or FixedTranslation(name)
     more.add(item, frame_a=more.frames[site.body])
     return f"{name}.frame_b"

@@ -9,14 +9,14 @@ from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.geoms import Geom, Meshes, geom_of, solid_of_geom, visual_of
 from mbfmu.model.mjcf.inertials import bounded, inertial_of
 from mbfmu.model.mjcf.joints import ModelJoint, joint_of
-from mbfmu.model.mjcf.poses import HERE, LONG, Place, place_of, stretched
+from mbfmu.model.mjcf.poses import HERE, LONG, RigidPose, pose_of, stretched
 from mbfmu.model.mjcf.settings import LIMITED, Settings, choice, flag_of
-from mbfmu.model.mjcf.solids import Solid, merged
+from mbfmu.model.mjcf.solids import MassShare, merged
 from mbfmu.model.mjcf.unread import inside
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.robot import Visual
 from mbfmu.model.robot.tree import unlike
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 WORLD = "world"
 DEEPEST = 250
@@ -35,14 +35,14 @@ class Site:
     Args:
         name: its name.
         body: name of the body.
-        place: its pose in the body's frame.
+        pose: its pose in the body's frame.
         element: its element.
     """
 
     name: str
     body: str
-    place: Place
-    element: Element
+    pose: RigidPose
+    element: XmlElement
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ModelBody:
         name: its name, or one made up.
         element: its element.
         parent: name of the body around it.
-        place: its pose in the frame of that body, for all joints at their references.
+        pose: its pose in the frame of that body, for all joints at their references.
         joints: its joints, in their order.
         solid: its mass.
         gravcomp: share of its weight that is held.
@@ -61,17 +61,17 @@ class ModelBody:
     """
 
     name: str
-    element: Element
+    element: XmlElement
     parent: str
-    place: Place
+    pose: RigidPose
     joints: tuple[ModelJoint, ...]
-    solid: Solid
+    solid: MassShare
     gravcomp: float
     visuals: tuple[Visual, ...]
 
 
 @dataclass
-class Bodies:
+class MjcfBodies:
     """The bodies of a model, each after the one around it.
 
     Args:
@@ -96,27 +96,27 @@ class Bodies:
 
 @dataclass(frozen=True)
 class _Walk:
-    """A walk through the elements of the tree, which fills `found`."""
+    """A walk through the elements of the tree, which fills `bodies`."""
 
     defaults: Defaults
     settings: Settings
     meshes: Meshes
     colours: Mapping[str, str]
-    found: Bodies
+    bodies: MjcfBodies
 
     @property
     def reader(self) -> Attributes:
         return self.defaults.reader
 
-    def inside(self, element: Element, frame: Place, inherited: str, depth: int) -> "_Content":
+    def inside(self, element: XmlElement, frame: RigidPose, inherited: str, depth: int) -> "_Content":
         """Return what stands in a body or a frame, without the bodies in it."""
         content = _Content()
-        self.found.unused.update(inside(self.reader, element))
+        self.bodies.unused.update(inside(self.reader, element))
         if depth > DEEPEST:
             raise self.reader.error(element, ModelError(f"more than {DEEPEST} bodies and frames in each other"))
         for child in element.children:
             if child.tag == "frame":
-                filled = place_of(self.reader, child, self.settings)
+                filled = pose_of(self.reader, child, self.settings)
                 inner = self.inside(child, frame @ filled, child.attributes.get("childclass", inherited), depth + 1)
                 content.add(inner)
             elif child.tag == "body":
@@ -131,71 +131,71 @@ class _Walk:
                 content.sites.append((self.defaults.filled(child, inherited), frame))
         return content
 
-    def body(self, element: Element, frame: Place, parent: str, inherited: str, depth: int) -> None:
+    def body(self, element: XmlElement, frame: RigidPose, parent: str, inherited: str, depth: int) -> None:
         """Add a body and those in it."""
-        found, reader = self.found, self.reader
+        bodies, reader = self.bodies, self.reader
         if wrong := next((name for name in element.attributes if name not in BODY), None):
             raise reader.error(element, ModelError(f"a <body> has no '{wrong}'; {nearest(wrong, BODY)}"))
-        name = element.attributes.get("name") or unlike(f"body_{len(found.bodies) + 1}", found.bodies)
-        if name in found.bodies or name == WORLD:
+        name = element.attributes.get("name") or unlike(f"body_{len(bodies.bodies) + 1}", bodies.bodies)
+        if name in bodies.bodies or name == WORLD:
             raise reader.error(element, NameInUseError(f"there are two bodies '{name}': rename one"))
-        if len(found.bodies) >= MOST:
+        if len(bodies.bodies) >= MOST:
             raise reader.error(element, ModelError(f"more than {MOST} bodies"))
         inherited = element.attributes.get("childclass", inherited)
-        self.defaults.chain(Element("body", {}, element.line, source=element.source), inherited)
+        self.defaults.chain(XmlElement("body", {}, element.line, source=element.source), inherited)
         content = self.inside(element, HERE, inherited, depth)
         joints: list[ModelJoint] = []
-        taken = {**found.joints}
-        for item, inner, own in content.joints:
-            joint = joint_of(item, inner, self.defaults, own, self.settings, f"{name}_joint")
+        taken = {**bodies.joints}
+        for item, inner, outer_class in content.joints:
+            joint = joint_of(item, inner, self.defaults, outer_class, self.settings, f"{name}_joint")
             if joint.name in taken and "name" in item.attributes:
                 raise reader.error(item, NameInUseError(f"there are two joints '{joint.name}': rename one"))
             joints.append(joint.named(unlike(joint.name, taken)))
             taken[joints[-1].name] = joints[-1]
         self._check_joints(element, parent, joints)
         if flag_of(reader, element, "mocap", False):
-            found.mocap.append(name)
-        place, solid = frame @ place_of(reader, element, self.settings), self._solid(element, content)
+            bodies.mocap.append(name)
+        pose, solid = frame @ pose_of(reader, element, self.settings), self._solid(element, content)
         if self._aligned(joints, content):
-            back = solid.place.inverse()
-            place, solid = place @ solid.place, solid.moved(back.r, back.R)
+            back = solid.pose.inverse()
+            pose, solid = pose @ solid.pose, solid.moved(back.r, back.R)
             content.see_from(back)
         looks = tuple(look for geom in content.geoms if (look := visual_of(geom, name, self.meshes, self.colours)))
         gravcomp = reader.number(element, "gravcomp", "0") if self.settings.passive else 0.0
-        found.bodies[name] = ModelBody(name, element, parent, place, tuple(joints), solid, gravcomp, looks)
+        bodies.bodies[name] = ModelBody(name, element, parent, pose, tuple(joints), solid, gravcomp, looks)
         for geom in content.geoms:
-            if geom.kind == "plane" and joint_path(found, name):
-                what = f"a plane is endless, and the body '{name}' moves: take a box, or remove it"
-                raise reader.error(geom.element, ModelError(what))
+            if geom.kind == "plane" and joint_path(bodies, name):
+                message = f"a plane is endless, and the body '{name}' moves: take a box, or remove it"
+                raise reader.error(geom.element, ModelError(message))
         self.finish(content, name, depth)
 
     def finish(self, content: "_Content", name: str, depth: int) -> None:
         """Add the sites of a body, and the bodies in it."""
-        self.found.touching += sum(
+        self.bodies.touching += sum(
             any(self.reader.number(geom.element, key, "1") for key in ("contype", "conaffinity"))
             for geom in content.geoms
         )
         for item, inner in content.sites:
-            site = item.attributes.get("name") or unlike(f"{name}_site", self.found.sites)
-            if site in self.found.sites:
+            site = item.attributes.get("name") or unlike(f"{name}_site", self.bodies.sites)
+            if site in self.bodies.sites:
                 raise self.reader.error(item, NameInUseError(f"there are two sites '{site}': rename one"))
             kind = choice(self.reader, item, "type", "sphere", ("sphere", *LONG))
             pose, _ = stretched(self.reader, item, kind, self.settings)
-            self.found.sites[site] = Site(site, name, inner @ pose, item)
-        for item, inner, own in content.bodies:
-            self.body(item, inner, name, own, depth + 1)
+            self.bodies.sites[site] = Site(site, name, inner @ pose, item)
+        for item, inner, outer_class in content.bodies:
+            self.body(item, inner, name, outer_class, depth + 1)
 
-    def _check_joints(self, element: Element, parent: str, joints: list[ModelJoint]) -> None:
+    def _check_joints(self, element: XmlElement, parent: str, joints: list[ModelJoint]) -> None:
         kinds = [joint.kind for joint in joints]
-        what = ""
+        message = ""
         if "free" in kinds and len(joints) > 1:
-            what = "a body with a free joint has no other"
+            message = "a body with a free joint has no other"
         elif "free" in kinds and parent != WORLD:
-            what = "a free joint belongs to a body in the <worldbody>"
+            message = "a free joint belongs to a body in the <worldbody>"
         elif "ball" in kinds and ("hinge" in kinds or kinds.count("ball") > 1):
-            what = "a body with a ball joint has no other that turns"
-        if what:
-            raise self.reader.error(joints[0].element, ModelError(f"joint '{joints[0].name}': {what}"))
+            message = "a body with a ball joint has no other that turns"
+        if message:
+            raise self.reader.error(joints[0].element, ModelError(f"joint '{joints[0].name}': {message}"))
 
     def _aligned(self, joints: list[ModelJoint], content: "_Content") -> bool:
         """Return whether the frame of a body is its inertial one, instead of the one that is written."""
@@ -204,7 +204,7 @@ class _Walk:
         said = choice(self.reader, joints[0].element, "align", "auto", LIMITED)
         return said == "true" or (said == "auto" and self.settings.alignfree)
 
-    def _solid(self, element: Element, content: "_Content") -> Solid:
+    def _solid(self, element: XmlElement, content: "_Content") -> MassShare:
         """Return the mass of a body: as stated, or that of its geoms."""
         settings, reader = self.settings, self.reader
         if len(content.inertials) > 1:
@@ -219,7 +219,7 @@ class _Walk:
             if stated and solid.m == 0:
                 solid = inertial_of(reader, stated, settings)
         if settings.boundmass and solid.m == 0 and not stated:  # MuJoCo does so, though pos is seen from the parent
-            solid = replace(solid, r=place_of(reader, element, settings).r)
+            solid = replace(solid, r=pose_of(reader, element, settings).r)
         try:
             return bounded(solid, settings)
         except ValueRangeError as error:
@@ -230,11 +230,11 @@ class _Walk:
 class _Content:
     """Elements that stand in a body, with the pose of the frame around it and the class that this sets."""
 
-    bodies: list[tuple[Element, Place, str]] = field(default_factory=list)
-    joints: list[tuple[Element, Place, str]] = field(default_factory=list)
-    inertials: list[Element] = field(default_factory=list)
+    bodies: list[tuple[XmlElement, RigidPose, str]] = field(default_factory=list)
+    joints: list[tuple[XmlElement, RigidPose, str]] = field(default_factory=list)
+    inertials: list[XmlElement] = field(default_factory=list)
     geoms: list[Geom] = field(default_factory=list)
-    sites: list[tuple[Element, Place]] = field(default_factory=list)
+    sites: list[tuple[XmlElement, RigidPose]] = field(default_factory=list)
 
     def add(self, other: "_Content") -> None:
         self.bodies += other.bodies
@@ -243,13 +243,13 @@ class _Content:
         self.geoms += other.geoms
         self.sites += other.sites
 
-    def see_from(self, back: Place) -> None:
+    def see_from(self, back: RigidPose) -> None:
         """Replace the poses of geoms and sites by those seen from a frame, which sees the body at a pose."""
-        self.geoms = [replace(geom, place=back @ geom.place) for geom in self.geoms]
+        self.geoms = [replace(geom, pose=back @ geom.pose) for geom in self.geoms]
         self.sites = [(item, back @ frame) for item, frame in self.sites]
 
 
-def bodies_of(root: Element, defaults: Defaults, settings: Settings, meshes: Meshes) -> Bodies:
+def bodies_of(root: XmlElement, defaults: Defaults, settings: Settings, meshes: Meshes) -> MjcfBodies:
     """Return the bodies of a model.
 
     Args:
@@ -267,7 +267,7 @@ def bodies_of(root: Element, defaults: Defaults, settings: Settings, meshes: Mes
         for item in asset.all("material")
         for filled in [defaults.filled(item)]
     }
-    walk = _Walk(defaults, settings, meshes, colours, Bodies())
+    walk = _Walk(defaults, settings, meshes, colours, MjcfBodies())
     for element in root.all("worldbody"):
         content = walk.inside(element, HERE, element.attributes.get("childclass", ""), 0)
         if content.joints or content.inertials:
@@ -276,8 +276,8 @@ def bodies_of(root: Element, defaults: Defaults, settings: Settings, meshes: Mes
         looks = tuple(look for geom in content.geoms if (look := visual_of(geom, WORLD, meshes, colours)))
         walk.finish(content, WORLD, 0)
         if looks:
-            walk.found.unused["geom of the world"] += len(looks)
-    return replace(walk.found, bodies=scaled(walk.found.bodies, settings))
+            walk.bodies.unused["geom of the world"] += len(looks)
+    return replace(walk.bodies, bodies=scaled(walk.bodies.bodies, settings))
 
 
 def scaled(bodies: dict[str, ModelBody], settings: Settings) -> dict[str, ModelBody]:
@@ -289,37 +289,37 @@ def scaled(bodies: dict[str, ModelBody], settings: Settings) -> dict[str, ModelB
     return {name: replace(body, solid=body.solid.scaled(factor)) for name, body in bodies.items()}
 
 
-def places_of(found: Bodies) -> dict[str, Place]:
+def poses_of(bodies: MjcfBodies) -> dict[str, RigidPose]:
     """Return the pose of each body in the world, for all joints at their references, by name."""
     poses = {WORLD: HERE}
-    for name, body in found.bodies.items():
-        poses[name] = poses[body.parent] @ body.place
+    for name, body in bodies.bodies.items():
+        poses[name] = poses[body.parent] @ body.pose
     return poses
 
 
-def joint_path(found: Bodies, body: str) -> list[str]:
+def joint_path(bodies: MjcfBodies, body: str) -> list[str]:
     """Return the names of the joints between the world and a body, the innermost last."""
     names: list[str] = []
     while body != WORLD:
-        names = [*(joint.name for joint in found.bodies[body].joints), *names]
-        body = found.bodies[body].parent
+        names = [*(joint.name for joint in bodies.bodies[body].joints), *names]
+        body = bodies.bodies[body].parent
     return names
 
 
-def body_named(found: Bodies, reader: Attributes, element: Element, attribute: str) -> str:
+def body_named(bodies: MjcfBodies, reader: Attributes, element: XmlElement, attribute: str) -> str:
     """Return the body that an attribute names; the world if there is none.
 
     Raises:
         UnknownNameError: there is no such body.
     """
     return (
-        known(reader, element, attribute, {WORLD: None, **found.bodies}, "body")
+        known(reader, element, attribute, {WORLD: None, **bodies.bodies}, "body")
         if attribute in (element.attributes)
         else WORLD
     )
 
 
-def known(reader: Attributes, element: Element, attribute: str, names: Mapping[str, object], what: str) -> str:
+def known(reader: Attributes, element: XmlElement, attribute: str, names: Mapping[str, object], noun: str) -> str:
     """Return the name that an attribute gives, which is to be one of some names.
 
     Raises:
@@ -329,6 +329,6 @@ def known(reader: Attributes, element: Element, attribute: str, names: Mapping[s
     if name not in names:
         raise reader.error(
             element,
-            UnknownNameError(f"<{element.tag} {attribute}>: there is no {what} '{name}'; {nearest(name, names)}"),
+            UnknownNameError(f"<{element.tag} {attribute}>: there is no {noun} '{name}'; {nearest(name, names)}"),
         )
     return name

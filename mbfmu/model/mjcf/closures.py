@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbfmu.errors import ModelError, first_of
-from mbfmu.model.mjcf.bodies import Bodies, body_named, joint_path, known, places_of
+from mbfmu.model.mjcf.bodies import MjcfBodies, body_named, joint_path, known, poses_of
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
-from mbfmu.model.mjcf.poses import Place, turned
+from mbfmu.model.mjcf.poses import RigidPose, turned
 from mbfmu.model.mjcf.settings import Settings, flag_of
 from mbfmu.model.mjcf.tendons import Tendon
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Closure:
         name: its name.
         rigid: whether they are welded; False: their origins alone coincide.
         bodies: names of the two bodies.
-        places: pose of each frame in its body.
+        poses: pose of each frame in its body.
     """
 
     name: str
     rigid: bool
     bodies: tuple[str, str]
-    places: tuple[Place, Place]
+    poses: tuple[RigidPose, RigidPose]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Equalities:
 
 
 def equalities_of(
-    root: Element, defaults: Defaults, settings: Settings, found: Bodies, tendons: Mapping[str, Tendon]
+    root: XmlElement, defaults: Defaults, settings: Settings, bodies: MjcfBodies, tendons: Mapping[str, Tendon]
 ) -> Equalities:
     """Return the equalities of a model.
 
@@ -77,13 +77,13 @@ def equalities_of(
         root: root element.
         defaults: the default classes.
         settings: settings of the model.
-        found: its bodies.
+        bodies: its bodies.
         tendons: its fixed tendons, by name.
 
     Raises:
         ModelError: an equality names what is not there, or is of a kind that is not modelled.
     """
-    reader, joints = defaults.reader, found.joints
+    reader, joints = defaults.reader, bodies.joints
     closures: list[Closure] = []
     coupled: list[Coupled] = []
     idle: list[str] = []
@@ -98,8 +98,8 @@ def equalities_of(
             if not on or not flag_of(reader, filled, "active", True):
                 idle.append(f"'{name}'")
             elif item.tag in {"connect", "weld"}:
-                closures.append(_closure(reader, filled, name, found))
-                first, second = (joint_path(found, body) for body in closures[-1].bodies)
+                closures.append(_closure(reader, filled, name, bodies))
+                first, second = (joint_path(bodies, body) for body in closures[-1].bodies)
                 guessed |= set(first) ^ set(second)
             elif item.tag == "joint":
                 coupled.append(_of_joints(reader, filled, name, joints))
@@ -113,33 +113,35 @@ def equalities_of(
     return Equalities(tuple(closures), tuple(coupled), frozenset(guessed), notices)
 
 
-def _closure(reader: Attributes, element: Element, name: str, found: Bodies) -> Closure:
+def _closure(reader: Attributes, element: XmlElement, name: str, model_bodies: MjcfBodies) -> Closure:
     rigid = element.tag == "weld"
     if rigid and reader.number(element, "torquescale", "1") <= 0:
-        what = f"the equality '{name}' with torquescale=\"0\" leaves the bodies free to turn: write a <connect>"
-        raise reader.error(element, ModelError(what))
+        message = f"the equality '{name}' with torquescale=\"0\" leaves the bodies free to turn: write a <connect>"
+        raise reader.error(element, ModelError(message))
     if "site1" in element.attributes or "site2" in element.attributes:
-        sites = [found.sites[known(reader, element, key, found.sites, "site")] for key in ("site1", "site2")]
-        return Closure(name, rigid, (sites[0].body, sites[1].body), (sites[0].place, sites[1].place))
+        sites = [
+            model_bodies.sites[known(reader, element, key, model_bodies.sites, "site")] for key in ("site1", "site2")
+        ]
+        return Closure(name, rigid, (sites[0].body, sites[1].body), (sites[0].pose, sites[1].pose))
     reader.name(element, "body1")
-    bodies = (body_named(found, reader, element, "body1"), body_named(found, reader, element, "body2"))
+    bodies = (body_named(model_bodies, reader, element, "body1"), body_named(model_bodies, reader, element, "body2"))
     if bodies[0] == bodies[1]:
         raise reader.error(element, ModelError(f"the equality '{name}' ties the body '{bodies[0]}' to itself"))
-    poses = places_of(found)
+    poses = poses_of(model_bodies)
     between = poses[bodies[0]].inverse() @ poses[bodies[1]]
     if not rigid:
         reader.name(element, "anchor")
-        anchor = Place(np.array(reader.numbers(element, "anchor", "", 3)), np.eye(3))
+        anchor = RigidPose(np.array(reader.numbers(element, "anchor", "", 3)), np.eye(3))
         return Closure(name, False, bodies, (anchor, between.inverse() @ anchor))
-    anchor = Place(np.array(reader.numbers(element, "anchor", "0 0 0", 3)), np.eye(3))
+    anchor = RigidPose(np.array(reader.numbers(element, "anchor", "0 0 0", 3)), np.eye(3))
     pose = reader.numbers(element, "relpose", "0 1 0 0 0 0 0", 7)
     if not any(pose[3:]):
         return Closure(name, True, bodies, (between @ anchor, anchor))
     Q = np.array(pose[3:])
-    return Closure(name, True, bodies, (Place(np.array(pose[:3]), turned(Q / np.linalg.norm(Q))), anchor))
+    return Closure(name, True, bodies, (RigidPose(np.array(pose[:3]), turned(Q / np.linalg.norm(Q))), anchor))
 
 
-def _of_joints(reader: Attributes, element: Element, name: str, joints: Mapping[str, ModelJoint]) -> Coupled:
+def _of_joints(reader: Attributes, element: XmlElement, name: str, joints: Mapping[str, ModelJoint]) -> Coupled:
     names = [known(reader, element, key, joints, "joint") for key in ("joint1", "joint2") if key in element.attributes]
     reader.name(element, "joint1")
     for joint in names:
@@ -151,7 +153,7 @@ def _of_joints(reader: Attributes, element: Element, name: str, joints: Mapping[
     return Coupled(name, {names[0]: 1.0}, dict.fromkeys(names[1:], 1.0), references, _polynomial(reader, element))
 
 
-def _of_tendons(reader: Attributes, element: Element, name: str, tendons: Mapping[str, Tendon]) -> Coupled:
+def _of_tendons(reader: Attributes, element: XmlElement, name: str, tendons: Mapping[str, Tendon]) -> Coupled:
     reader.name(element, "tendon1")
     pair = [
         tendons[known(reader, element, key, tendons, "fixed tendon")]
@@ -163,7 +165,7 @@ def _of_tendons(reader: Attributes, element: Element, name: str, tendons: Mappin
     return Coupled(name, ratios[0], ratios[1], references, _polynomial(reader, element))
 
 
-def _polynomial(reader: Attributes, element: Element) -> tuple[float, ...]:
+def _polynomial(reader: Attributes, element: XmlElement) -> tuple[float, ...]:
     words = element.attributes.get("polycoef", "").split()
-    given = reader.numbers(element, "polycoef", "", len(words))
-    return (*given[:5], *(0.0, 1.0, 0.0, 0.0, 0.0)[len(given) :])
+    coefficients = reader.numbers(element, "polycoef", "", len(words))
+    return (*coefficients[:5], *(0.0, 1.0, 0.0, 0.0, 0.0)[len(coefficients) :])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 MAIN = "main"
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
@@ -27,9 +27,9 @@ class Defaults:
 
     reader: Attributes
     parents: dict[str, str] = field(default_factory=lambda: {MAIN: ""})
-    given: dict[str, list[Element]] = field(default_factory=lambda: {MAIN: []})
+    given: dict[str, list[XmlElement]] = field(default_factory=lambda: {MAIN: []})
 
-    def chain(self, element: Element, inherited: str) -> list[str]:
+    def chain(self, element: XmlElement, inherited: str) -> list[str]:
         """Return the classes that an element takes attributes from, the outermost first.
 
         Args:
@@ -41,21 +41,21 @@ class Defaults:
         """
         name = element.attributes.get("class", inherited) or MAIN
         if name not in self.parents:
-            what = UnknownNameError(
+            message = UnknownNameError(
                 f"<{element.tag}>: there is no default class '{name}'; {nearest(name, self.parents)}"
             )
-            raise self.reader.error(element, what)
-        found: list[str] = []
+            raise self.reader.error(element, message)
+        classes: list[str] = []
         while name:
-            found.insert(0, name)
+            classes.insert(0, name)
             name = self.parents[name]
-        return found
+        return classes
 
-    def elements(self, element: Element, tags: tuple[str, ...], inherited: str) -> list[Element]:
+    def elements(self, element: XmlElement, tags: tuple[str, ...], inherited: str) -> list[XmlElement]:
         """Return the elements of some tags in the classes of an element, the outermost first."""
         return [item for name in self.chain(element, inherited) for item in self.given[name] if item.tag in tags]
 
-    def filled(self, element: Element, inherited: str = "", tag: str = "") -> Element:
+    def filled(self, element: XmlElement, inherited: str = "", tag: str = "") -> XmlElement:
         """Return an element with the attributes of its classes, where it has none of its own.
 
         Args:
@@ -81,28 +81,28 @@ def over(before: Mapping[str, str], attributes: Mapping[str, str]) -> dict[str, 
     return merged
 
 
-def defaults_of(root: Element, reader: Attributes) -> Defaults:
+def defaults_of(root: XmlElement, reader: Attributes) -> Defaults:
     """Return the default classes of a model.
 
     Raises:
         ModelError: a class has no name, or a name that another class has.
     """
-    found = Defaults(reader)
+    defaults = Defaults(reader)
 
-    def read(element: Element, name: str) -> None:
+    def read(element: XmlElement, name: str) -> None:
         for item in element.children:
             if item.tag != "default":
-                found.given[name].append(item)
+                defaults.given[name].append(item)
                 continue
             inner = reader.name(item, "class")
-            if inner in found.parents:
+            if inner in defaults.parents:
                 raise reader.error(item, NameInUseError(f"there are two default classes '{inner}': rename one"))
-            found.parents[inner], found.given[inner] = name, []
+            defaults.parents[inner], defaults.given[inner] = name, []
             read(item, inner)
 
-    for number, element in enumerate(root.all("default")):
+    for index, element in enumerate(root.all("default")):
         outermost = element.attributes.get("class", MAIN)
-        if number == 0 and outermost != MAIN:  # older files name it as they like
-            found.parents[outermost], found.given[outermost] = MAIN, []
+        if index == 0 and outermost != MAIN:  # older files name it as they like
+            defaults.parents[outermost], defaults.given[outermost] = MAIN, []
         read(element, MAIN)
-    return found
+    return defaults

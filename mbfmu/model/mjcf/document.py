@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from mbfmu.errors import ModelFileError
-from mbfmu.model.robot.xml import Element, elements_of
-from mbfmu.model.source import Source, read_bytes
+from mbfmu.model.robot.xml import XmlElement, elements_of
+from mbfmu.model.source import SourceText, read_bytes
 
 LARGEST = 30_000_000
 """Largest number of bytes of a file."""
@@ -13,7 +13,7 @@ DEEPEST, LONGEST = 400, 5_000_000
 """Largest number of elements in each other, and of characters of an attribute, such as the vertices of a mesh."""
 
 
-def read_document(path: Path) -> Element:
+def read_document(path: Path) -> XmlElement:
     """Return the root element of an MJCF file.
 
     Args:
@@ -29,17 +29,17 @@ def read_document(path: Path) -> Element:
     return replace(root, children=_expanded(root, path.parent, seen))
 
 
-def _root(path: Path, seen: set[Path]) -> Element:
+def _root(path: Path, seen: set[Path]) -> XmlElement:
     seen.add(path.resolve())
-    return elements_of(read_bytes(path, LARGEST), Source(str(path), path.parent), DEEPEST, LONGEST)
+    return elements_of(read_bytes(path, LARGEST), SourceText(str(path), path.parent), DEEPEST, LONGEST)
 
 
-def _expanded(element: Element, main: Path, seen: set[Path]) -> list[Element]:
+def _expanded(element: XmlElement, main: Path, seen: set[Path]) -> list[XmlElement]:
     """Return the children of an element, with included files in their places."""
-    found: list[Element] = []
+    children: list[XmlElement] = []
     for child in element.children:
         if child.tag != "include":
-            found.append(replace(child, children=_expanded(child, main, seen)))
+            children.append(replace(child, children=_expanded(child, main, seen)))
             continue
         name = child.attributes.get("file", "")
         if not name:
@@ -50,9 +50,9 @@ def _expanded(element: Element, main: Path, seen: set[Path]) -> list[Element]:
             raise _error(child, f"<include>: there is no file '{name}' in '{main}'")
         if path.resolve() in seen:
             raise _error(child, f"<include>: '{name}' is included twice: a file may be included once")
-        found += _expanded(_root(path, seen), main, seen)
-    return found
+        children += _expanded(_root(path, seen), main, seen)
+    return children
 
 
-def _error(element: Element, what: str) -> Exception:
-    return element.source.error(element.line, what) if element.source else ModelFileError(what)
+def _error(element: XmlElement, message: str) -> Exception:
+    return element.source.error(element.line, message) if element.source else ModelFileError(message)

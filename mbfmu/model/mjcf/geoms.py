@@ -9,12 +9,12 @@ import numpy as np
 from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.meshes import Triangles, read_mesh, solid_of
-from mbfmu.model.mjcf.poses import Place, stretched, turn_of
+from mbfmu.model.mjcf.poses import RigidPose, stretched, turn_of
 from mbfmu.model.mjcf.settings import Settings, choice, flag_of
-from mbfmu.model.mjcf.solids import Solid, box, capsule, cylinder, ellipsoid, sphere
+from mbfmu.model.mjcf.solids import MassShare, box, capsule, cylinder, ellipsoid, sphere
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.robot import Array, Origin, Visual
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")
 WEIGHTLESS = ("plane", "hfield")
@@ -31,14 +31,14 @@ class Geom:
 
     Args:
         element: its element, with its defaults filled in.
-        place: its pose in the body's frame.
+        pose: its pose in the body's frame.
         kind: one of `TYPES`.
         size: its sizes as MuJoCo counts them, half lengths, m.
         mesh: name of its mesh; empty if it has none.
     """
 
-    element: Element
-    place: Place
+    element: XmlElement
+    pose: RigidPose
     kind: str
     size: tuple[float, ...]
     mesh: str
@@ -56,30 +56,30 @@ class Meshes:
 
     reader: Attributes
     settings: Settings
-    elements: Mapping[str, Element]
+    elements: Mapping[str, XmlElement]
 
-    def element(self, geom: Element, name: str) -> Element:
+    def element(self, geom: XmlElement, name: str) -> XmlElement:
         """Return the mesh that a geom names.
 
         Raises:
             UnknownNameError: there is none.
         """
         if name not in self.elements:
-            what = UnknownNameError(f"<{geom.tag}>: there is no mesh '{name}'; {nearest(name, self.elements)}")
-            raise self.reader.error(geom, what)
+            message = UnknownNameError(f"<{geom.tag}>: there is no mesh '{name}'; {nearest(name, self.elements)}")
+            raise self.reader.error(geom, message)
         return self.elements[name]
 
-    def path(self, mesh: Element) -> Path:
+    def path(self, mesh: XmlElement) -> Path:
         """Return the path of a mesh's file."""
         file = self.reader.name(mesh, "file")
         return self.settings.meshes / (PureWindowsPath(file).name if self.settings.strippath else file)
 
-    def frame(self, mesh: Element) -> tuple[Place, Array]:
+    def frame(self, mesh: XmlElement) -> tuple[RigidPose, Array]:
         """Return the frame that a mesh is seen from, and the scale along its axes that comes then, shape (3,)."""
         r, scale = (np.array(self.reader.numbers(mesh, *item, 3)) for item in (("refpos", "0 0 0"), ("scale", "1 1 1")))
-        return Place(r, turn_of(self.reader, mesh, "refquat")), scale
+        return RigidPose(r, turn_of(self.reader, mesh, "refquat")), scale
 
-    def solid(self, geom: Element, name: str) -> Solid:
+    def solid(self, geom: XmlElement, name: str) -> MassShare:
         """Return the solid of density 1 of the mesh that a geom names.
 
         Raises:
@@ -91,12 +91,12 @@ class Meshes:
         frame, scale = self.frame(mesh)
         try:
             vertices, triangles = self._surface(mesh)
-            found = solid_of((vertices - frame.r) @ frame.R * scale, triangles, kind)
+            solid = solid_of((vertices - frame.r) @ frame.R * scale, triangles, kind)
         except MbfmuError as error:
             raise self.reader.error(mesh, error) from None
-        return replace(found, axes=found.place.R)
+        return replace(solid, axes=solid.pose.R)
 
-    def _surface(self, mesh: Element) -> tuple[Array, Triangles]:
+    def _surface(self, mesh: XmlElement) -> tuple[Array, Triangles]:
         if "vertex" not in mesh.attributes:
             return read_mesh(self.path(mesh))
         arrays = []
@@ -112,18 +112,18 @@ class Meshes:
         return arrays[0], triangles
 
 
-def meshes_of(root: Element, defaults: Defaults, settings: Settings) -> Meshes:
+def meshes_of(root: XmlElement, defaults: Defaults, settings: Settings) -> Meshes:
     """Return the meshes of a model; one without a name has that of its file."""
-    found = {}
+    meshes = {}
     for asset in root.all("asset"):
         for item in asset.all("mesh"):
             mesh = defaults.filled(item)
             name = mesh.attributes.get("name") or Path(mesh.attributes.get("file", "")).stem
-            found[name] = mesh
-    return Meshes(defaults.reader, settings, found)
+            meshes[name] = mesh
+    return Meshes(defaults.reader, settings, meshes)
 
 
-def geom_of(element: Element, frame: Place, defaults: Defaults, inherited: str, settings: Settings) -> Geom:
+def geom_of(element: XmlElement, frame: RigidPose, defaults: Defaults, inherited: str, settings: Settings) -> Geom:
     """Return a geom.
 
     Args:
@@ -142,17 +142,17 @@ def geom_of(element: Element, frame: Place, defaults: Defaults, inherited: str, 
     kind = choice(reader, filled, "type", "sphere", TYPES)
     words = filled.attributes.get("size", "").split()
     size = reader.numbers(filled, "size", "", len(words))
-    place, half = stretched(reader, filled, kind, settings)
+    pose, half = stretched(reader, filled, kind, settings)
     if half:
         size = (*size[:1] * (1 if COUNTS[kind] == 2 else 2), half)
     count = COUNTS.get(kind, 0)
     if not mesh and (len(size) < count or not all(item > 0 for item in size[:count])):
-        what = f'<geom type="{kind}"> needs {count} positive size(s), not "{filled.attributes.get("size", "")}"'
-        raise reader.error(filled, ValueRangeError(what))
-    return Geom(filled, frame @ place, kind, size[:count], mesh)
+        message = f'<geom type="{kind}"> needs {count} positive size(s), not "{filled.attributes.get("size", "")}"'
+        raise reader.error(filled, ValueRangeError(message))
+    return Geom(filled, frame @ pose, kind, size[:count], mesh)
 
 
-def solid_of_geom(geom: Geom, meshes: Meshes) -> Solid | None:
+def solid_of_geom(geom: Geom, meshes: Meshes) -> MassShare | None:
     """Return the mass that a geom gives to its body, seen from the body's frame; None if it gives none.
 
     Raises:
@@ -170,14 +170,16 @@ def solid_of_geom(geom: Geom, meshes: Meshes) -> Solid | None:
         raise reader.error(element, ValueRangeError(f"<geom mass>: {mass:g} must be at least 0"))
     shell = flag_of(reader, element, "shellinertia", False)
     if geom.kind == "sdf" or (geom.mesh and geom.kind != "mesh") or (shell and geom.kind == "ellipsoid"):
-        what = "the shell of an ellipsoid" if shell else f"a {geom.kind} geom fitted to a mesh"
-        raise reader.error(element, ModelError(f"the inertia of {what} is not computed: give the body an <inertial>"))
+        message = "the shell of an ellipsoid" if shell else f"a {geom.kind} geom fitted to a mesh"
+        raise reader.error(
+            element, ModelError(f"the inertia of {message} is not computed: give the body an <inertial>")
+        )
     name = reader.name(element, "mesh") if geom.kind == "mesh" else ""
     unit = meshes.solid(element, name) if name else _primitive(geom, shell)
-    return unit.scaled(density if mass < 0 else mass / unit.m).moved(geom.place.r, geom.place.R)
+    return unit.scaled(density if mass < 0 else mass / unit.m).moved(geom.pose.r, geom.pose.R)
 
 
-def _primitive(geom: Geom, shell: bool) -> Solid:
+def _primitive(geom: Geom, shell: bool) -> MassShare:
     """Return a primitive shape of density 1."""
     match geom.kind, geom.size:
         case "sphere", (r,):
@@ -200,8 +202,8 @@ def visual_of(geom: Geom, link: str, meshes: Meshes, colours: Mapping[str, str])
     if reader.number(element, "group", "0") > SHOWN:
         return None
     text = element.attributes.get("rgba") or colours.get(element.attributes.get("material", ""), "")
-    place = geom.place
-    colour = reader.numbers(Element("geom", {"rgba": text}, element.line), "rgba", "", 4) if text else None
+    pose = geom.pose
+    colour = reader.numbers(XmlElement("geom", {"rgba": text}, element.line), "rgba", "", 4) if text else None
     if geom.kind == "mesh":
         mesh = meshes.element(element, reader.name(element, "mesh"))
         if "file" not in mesh.attributes:
@@ -209,7 +211,7 @@ def visual_of(geom: Geom, link: str, meshes: Meshes, colours: Mapping[str, str])
         frame, scale = meshes.frame(mesh)
         if np.ptp(scale) and not np.array_equal(frame.R, np.eye(3)):
             return None
-        place = place @ Place(-scale * (frame.R.T @ frame.r), frame.R.T)
+        pose = pose @ RigidPose(-scale * (frame.R.T @ frame.r), frame.R.T)
         kind, size, file = "mesh", tuple(map(float, scale)), str(meshes.path(mesh).absolute())
     elif geom.mesh or geom.kind not in COUNTS or geom.kind == "ellipsoid":
         return None
@@ -219,4 +221,4 @@ def visual_of(geom: Geom, link: str, meshes: Meshes, colours: Mapping[str, str])
             "sphere": geom.size,
             "box": tuple(2 * item for item in geom.size),
         }.get(kind) or (geom.size[0], 2 * geom.size[1])
-    return Visual(link, "", Origin.of(place.r, place.R), kind, size, file, colour)
+    return Visual(link, "", Origin.of(pose.r, pose.R), kind, size, file, colour)

@@ -6,15 +6,15 @@ import numpy as np
 
 from mbfmu.errors import ModelError, ValueRangeError
 from mbfmu.model.mjcf.defaults import ORIENTATIONS
-from mbfmu.model.mjcf.poses import place_of
+from mbfmu.model.mjcf.poses import pose_of
 from mbfmu.model.mjcf.settings import Settings
-from mbfmu.model.mjcf.solids import Solid
+from mbfmu.model.mjcf.solids import MassShare
 from mbfmu.model.physical import inertia_matrix, unphysical
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 
-def inertial_of(reader: Attributes, element: Element, settings: Settings) -> Solid:
+def inertial_of(reader: Attributes, element: XmlElement, settings: Settings) -> MassShare:
     """Return the mass that an <inertial> states, seen from the body's frame.
 
     Raises:
@@ -23,29 +23,29 @@ def inertial_of(reader: Attributes, element: Element, settings: Settings) -> Sol
     for name in ("pos", "mass"):
         reader.name(element, name)
     m = reader.number(element, "mass", "", least=0.0)
-    place = place_of(reader, element, settings)
-    given = [name for name in ("diaginertia", "fullinertia") if name in element.attributes]
-    if not given and m == 0:
-        return Solid(0.0, place.r, np.zeros((3, 3)))
-    if len(given) != 1:
+    pose = pose_of(reader, element, settings)
+    attributes = [name for name in ("diaginertia", "fullinertia") if name in element.attributes]
+    if not attributes and m == 0:
+        return MassShare(0.0, pose.r, np.zeros((3, 3)))
+    if len(attributes) != 1:
         raise reader.error(element, ModelError("an <inertial> needs either diaginertia or fullinertia"))
-    if given == ["diaginertia"]:
+    if attributes == ["diaginertia"]:
         moments = np.array(reader.numbers(element, "diaginertia", "", 3))
         if moments.min() < 0:
-            what = f"<inertial diaginertia>: a moment of {moments.min():g}: it must be at least 0"
-            raise reader.error(element, ValueRangeError(what))
-        return Solid(m, place.r, place.R @ np.diag(moments) @ place.R.T, place.R)
+            message = f"<inertial diaginertia>: a moment of {moments.min():g}: it must be at least 0"
+            raise reader.error(element, ValueRangeError(message))
+        return MassShare(m, pose.r, pose.R @ np.diag(moments) @ pose.R.T, pose.R)
     if turn := next((name for name in ORIENTATIONS if name in element.attributes), None):
-        what = f"<inertial fullinertia> is resolved in the body's frame: remove {turn}, or give diaginertia"
-        raise reader.error(element, ModelError(what))
+        message = f"<inertial fullinertia> is resolved in the body's frame: remove {turn}, or give diaginertia"
+        raise reader.error(element, ModelError(message))
     six = reader.numbers(element, "fullinertia", "", 6)
     inertia = inertia_matrix(six[:3], six[3:])
     if np.linalg.eigvalsh(inertia).min() <= 0 and not settings.boundinertia:
         raise reader.error(element, ValueRangeError("<inertial fullinertia> is not positive definite"))
-    return Solid(m, place.r, inertia)
+    return MassShare(m, pose.r, inertia)
 
 
-def bounded(solid: Solid, settings: Settings) -> Solid:
+def bounded(solid: MassShare, settings: Settings) -> MassShare:
     """Return a body's mass with the bounds of the settings applied.
 
     Raises:

@@ -6,11 +6,11 @@ import numpy as np
 
 from mbfmu.errors import AxisError, ModelError, ValueRangeError, nearest
 from mbfmu.model.mjcf.defaults import Defaults
-from mbfmu.model.mjcf.poses import SMALLEST, Place
+from mbfmu.model.mjcf.poses import SMALLEST, RigidPose
 from mbfmu.model.mjcf.settings import Settings, choice
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.robot import Array
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 TYPES = ("hinge", "slide", "ball", "free")
 SIZES = {"hinge": (1, 1), "slide": (1, 1), "ball": (4, 3), "free": (7, 6)}
@@ -43,7 +43,7 @@ class ModelJoint:
     """
 
     name: str
-    element: Element
+    element: XmlElement
     kind: str
     r: Array
     axis: Array
@@ -62,7 +62,7 @@ class ModelJoint:
 
 
 def joint_of(
-    element: Element, frame: Place, defaults: Defaults, inherited: str, settings: Settings, name: str
+    element: XmlElement, frame: RigidPose, defaults: Defaults, inherited: str, settings: Settings, name: str
 ) -> ModelJoint:
     """Return a joint.
 
@@ -121,35 +121,37 @@ def joint_of(
     )
 
 
-def _first(reader: Attributes, element: Element, name: str, attribute: str) -> float:
+def _first(reader: Attributes, element: XmlElement, name: str, attribute: str) -> float:
     """Return a coefficient; those of higher powers have to be zero.
 
     Raises:
         ModelError: the force is no linear one, or negative.
     """
     words = element.attributes.get(attribute, "0").split()
-    found = reader.numbers(element, attribute, "0", len(words) or 1)
-    if any(found[1:]):
-        what = (
+    coefficients = reader.numbers(element, attribute, "0", len(words) or 1)
+    if any(coefficients[1:]):
+        message = (
             f"joint '{name}': its {attribute} is a polynomial: only the first coefficient is taken, set the others to 0"
         )
-        raise reader.error(element, ModelError(what))
-    if found[0] < 0:
-        raise reader.error(element, ValueRangeError(f"joint '{name}': {attribute} = {found[0]:g} must be at least 0"))
-    return found[0]
+        raise reader.error(element, ModelError(message))
+    if coefficients[0] < 0:
+        raise reader.error(
+            element, ValueRangeError(f"joint '{name}': {attribute} = {coefficients[0]:g} must be at least 0")
+        )
+    return coefficients[0]
 
 
-def _check(reader: Attributes, element: Element, name: str, kind: str, stiffness: float, armature: float) -> None:
+def _check(reader: Attributes, element: XmlElement, name: str, kind: str, stiffness: float, armature: float) -> None:
     """Raise an error if a joint has a property that a system here cannot have."""
-    what = ""
+    message = ""
     if kind in {"ball", "free"} and (stiffness or armature):
         which = "stiffness" if stiffness else "armature"
-        what = f"a {kind} joint with {which} is not modelled: set it to 0"
+        message = f"a {kind} joint with {which} is not modelled: set it to 0"
         if kind == "free":
-            what += ", or write <freejoint/>, which takes over no defaults"
+            message += ", or write <freejoint/>, which takes over no defaults"
     elif any(reader.numbers(element, "springdamper", "0 0", 2)):
-        what = "springdamper is not computed: give stiffness and damping"
+        message = "springdamper is not computed: give stiffness and damping"
     elif reader.number(element, "springyield", "0"):
-        what = "a spring that yields is not modelled: set springyield to 0"
-    if what:
-        raise reader.error(element, ModelError(f"joint '{name}': {what}"))
+        message = "a spring that yields is not modelled: set springyield to 0"
+    if message:
+        raise reader.error(element, ModelError(f"joint '{name}': {message}"))

@@ -7,9 +7,9 @@ import numpy as np
 
 from mbfmu.errors import ModelError
 from mbfmu.model.mjcf.joints import SIZES, ModelJoint
-from mbfmu.model.mjcf.poses import Place, turned
+from mbfmu.model.mjcf.poses import RigidPose, turned
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 SAME = 1e-6
 """Largest difference of poses, m or 1, that counts as rounding of a written number."""
@@ -18,7 +18,7 @@ HOME = "home"
 
 
 @dataclass(frozen=True)
-class Start:
+class JointStart:
     """Coordinates and rates of a joint at the start, as a `RobotJoint` has them; empty: none are given."""
 
     position: tuple[float, ...] = ()
@@ -36,11 +36,11 @@ class Keyframe:
     """
 
     name: str
-    joints: Mapping[str, Start]
+    joints: Mapping[str, JointStart]
     inputs: tuple[float, ...] = ()
 
 
-def keyframe_of(root: Element, reader: Attributes, joints: Mapping[str, ModelJoint], inputs: int) -> Keyframe:
+def keyframe_of(root: XmlElement, reader: Attributes, joints: Mapping[str, ModelJoint], inputs: int) -> Keyframe:
     """Return the keyframe named `home`, or else the first one.
 
     Args:
@@ -67,56 +67,56 @@ def keyframe_of(root: Element, reader: Attributes, joints: Mapping[str, ModelJoi
     starts, at = {}, [0, 0]
     for name, joint in joints.items():
         n_q, n_v = SIZES[joint.kind]
-        mine = Start(q[at[0] : at[0] + n_q], v[at[1] : at[1] + n_v])
+        mine = JointStart(q[at[0] : at[0] + n_q], v[at[1] : at[1] + n_v])
         starts[name] = _turned(reader, element, mine) if joint.kind in {"ball", "free"} else mine
         at = [at[0] + n_q, at[1] + n_v]
     return Keyframe(element.attributes.get("name", ""), starts, u)
 
 
-def _chosen(root: Element) -> Element | None:
+def _chosen(root: XmlElement) -> XmlElement | None:
     keys = [item for group in root.all("keyframe") for item in group.all("key")]
     return next((item for item in keys if item.attributes.get("name") == HOME), keys[0] if keys else None)
 
 
-def check_mocap(reader: Attributes, root: Element, places: list[Place]) -> None:
+def check_mocap(reader: Attributes, root: XmlElement, poses: list[RigidPose]) -> None:
     """Raise an error if the keyframe of the start moves a mocap body.
 
     Args:
         reader: reader of attributes.
         root: root element.
-        places: poses of the mocap bodies in the file, in the order of the file.
+        poses: poses of the mocap bodies in the file, in the order of the file.
     """
     element = _chosen(root)
     if element is None:
         return
     r, Q = (_any_number(reader, element, key) for key in ("mpos", "mquat"))
-    same = len(r) in {0, 3 * len(places)} and len(Q) in {0, 4 * len(places)}
-    for index, item in enumerate(places if same else ()):
-        own = np.array(r[3 * index : 3 * index + 3] or item.r)
+    same = len(r) in {0, 3 * len(poses)} and len(Q) in {0, 4 * len(poses)}
+    for index, item in enumerate(poses if same else ()):
+        position = np.array(r[3 * index : 3 * index + 3] or item.r)
         turn = np.array(Q[4 * index : 4 * index + 4])
         R = turned(turn / np.linalg.norm(turn)) if turn.any() else item.R
-        same = same and max(np.abs(own - item.r).max(), np.abs(R - item.R).max()) < SAME
+        same = same and max(np.abs(position - item.r).max(), np.abs(R - item.R).max()) < SAME
     if not same:
         what = "<key mpos mquat>: a keyframe does not move mocap bodies here: remove them, and write the pose in <body>"
         raise reader.error(element, ModelError(what))
 
 
-def _any_number(reader: Attributes, element: Element, key: str) -> tuple[float, ...]:
+def _any_number(reader: Attributes, element: XmlElement, key: str) -> tuple[float, ...]:
     return reader.numbers(element, key, "", len(element.attributes.get(key, "").split()))
 
 
-def _values(reader: Attributes, element: Element, name: str, count: int) -> tuple[float, ...]:
+def _values(reader: Attributes, element: XmlElement, name: str, count: int) -> tuple[float, ...]:
     if name not in element.attributes:
         return ()
-    found = len(element.attributes[name].split())
-    if found != count:
+    count_there = len(element.attributes[name].split())
+    if count_there != count:
         which = element.attributes.get("name", "")
-        what = f'<key name="{which}" {name}> has {found} numbers, and the model {count}'
-        raise reader.error(element, ModelError(what))
+        message = f'<key name="{which}" {name}> has {count_there} numbers, and the model {count}'
+        raise reader.error(element, ModelError(message))
     return reader.numbers(element, name, "", count)
 
 
-def _turned(reader: Attributes, element: Element, start: Start) -> Start:
+def _turned(reader: Attributes, element: XmlElement, start: JointStart) -> JointStart:
     """Return a start with a unit quaternion, and with the angular velocity resolved in the joint's outer frame."""
     Q = np.array(start.position[-4:] or (1.0, 0.0, 0.0, 0.0))
     length = np.linalg.norm(Q)
@@ -124,7 +124,7 @@ def _turned(reader: Attributes, element: Element, start: Start) -> Start:
         raise reader.error(element, ModelError("<key qpos> has a quaternion without a direction"))
     R = turned(Q / length)
     position = (*start.position[:-4], *map(float, Q / length)) if start.position else ()
-    return Start(position, tuple(_spun(R, start.rate)) if start.rate else ())
+    return JointStart(position, tuple(_spun(R, start.rate)) if start.rate else ())
 
 
 def _spun(R: np.ndarray, rate: tuple[float, ...]) -> Iterator[float]:

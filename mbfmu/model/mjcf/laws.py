@@ -9,7 +9,7 @@ from mbfmu.errors import ModelError
 from mbfmu.model.mjcf.defaults import Defaults, over
 from mbfmu.model.mjcf.settings import choice
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 AFFINE = ("general", "motor", "position", "velocity", "damper", "cylinder")
 """Actuators whose force is affine in their input, or in its filtered value, the length and the speed."""
@@ -26,7 +26,7 @@ UNKNOWN = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
-class Law:
+class ActuatorLaw:
     """The force of an actuator: ``(gain . (1, s, v)) u + bias . (1, s, v)``.
 
     Args:
@@ -61,7 +61,7 @@ class Law:
         return self.time if self.dyntype in FILTERS[1:] else 0.0
 
     @property
-    def acting(self) -> "Law":
+    def acting(self) -> "ActuatorLaw":
         """The law without the coefficients that do not count; a positive ``bias[2]`` of a spring is a damping ratio."""
         gain = self.gain if self.gaintype == "affine" else (self.gain[0], 0.0, 0.0)
         bias, ratio = self.bias if self.biastype == "affine" else (0.0, 0.0, 0.0), 0.0
@@ -81,7 +81,7 @@ FILTERS = ("none", "filter", "filterexact")
 
 
 @dataclass(frozen=True)
-class State:
+class ActuatorState:
     """The attributes that an element of a class leaves, and its law.
 
     Args:
@@ -91,11 +91,11 @@ class State:
     """
 
     attributes: Mapping[str, str]
-    law: Law
+    law: ActuatorLaw
     kind: str
 
 
-def stated(defaults: Defaults, element: Element) -> tuple[Element, Law]:
+def stated(defaults: Defaults, element: XmlElement) -> tuple[XmlElement, ActuatorLaw]:
     """Return an actuator with the attributes of its classes, which all kinds of actuators share, and its law.
 
     A law is that of the nearest class in which an actuator of the same kind, or a general one, set it last; it begins
@@ -104,7 +104,7 @@ def stated(defaults: Defaults, element: Element) -> tuple[Element, Law]:
     Raises:
         ModelError: it has a number without meaning.
     """
-    states: list[State] = [State({}, Law(), "")]
+    states: list[ActuatorState] = [ActuatorState({}, ActuatorLaw(), "")]
     for name in defaults.chain(element, ""):
         states.append(states[-1])
         for item in defaults.given[name]:
@@ -114,15 +114,15 @@ def stated(defaults: Defaults, element: Element) -> tuple[Element, Law]:
     return replace(element, attributes=last.attributes), last.law
 
 
-def _after(reader: Attributes, element: Element, states: list[State]) -> State:
+def _after(reader: Attributes, element: XmlElement, states: list[ActuatorState]) -> ActuatorState:
     """Return the state that an element leaves in the innermost of some classes."""
     tag, here = element.tag, states[-1]
     attributes = over(here.attributes, element.attributes)
     if tag == "general":
-        return State(attributes, _general(reader, element, here.law), tag)
+        return ActuatorState(attributes, _general(reader, element, here.law), tag)
     gaintype = "affine" if tag == "damper" else "fixed"
     near = (item.law for item in reversed(states) if item.kind in {"", "general", tag})
-    base = next((law for law in near if law.gaintype == gaintype), Law())
+    base = next((law for law in near if law.gaintype == gaintype), ActuatorLaw())
     if tag in RANGED:
         law = replace(
             _changed(reader, element, base), spread=reader.number(element, "inheritrange", repr(base.spread), least=0.0)
@@ -132,53 +132,55 @@ def _after(reader: Attributes, element: Element, states: list[State]) -> State:
     else:
         law = replace(_changed(reader, element, base), spread=here.law.spread)
         attributes |= {"ctrllimited": "true"} if tag in LIMITED else {}
-    return State(attributes, law, tag)
+    return ActuatorState(attributes, law, tag)
 
 
-def _ranged(reader: Attributes, element: Element, attributes: dict[str, str], law: Law) -> tuple[dict[str, str], Law]:
+def _ranged(
+    reader: Attributes, element: XmlElement, attributes: dict[str, str], law: ActuatorLaw
+) -> tuple[dict[str, str], ActuatorLaw]:
     """Return attributes and law of which the own range of an element, or the one taken over, counts alone."""
-    own = {key for key in ("ctrlrange", "inheritrange") if key in element.attributes}
+    ranges = {key for key in ("ctrlrange", "inheritrange") if key in element.attributes}
     spread = law.spread
-    if own == {"ctrlrange"} and any(reader.numbers(element, "ctrlrange", "", 2)):
+    if ranges == {"ctrlrange"} and any(reader.numbers(element, "ctrlrange", "", 2)):
         spread = 0.0
-    if own == {"inheritrange"} and spread:
+    if ranges == {"inheritrange"} and spread:
         attributes = {key: value for key, value in attributes.items() if key != "ctrlrange"}
     if spread and any(reader.numbers(replace(element, attributes=attributes), "ctrlrange", "0 0", 2)):
-        what = f"<{element.tag}> has a ctrlrange and an inheritrange, its own or of its classes: remove one of them"
-        raise reader.error(element, ModelError(what))
+        message = f"<{element.tag}> has a ctrlrange and an inheritrange, its own or of its classes: remove one of them"
+        raise reader.error(element, ModelError(message))
     return attributes, replace(law, spread=spread)
 
 
-def _changed(reader: Attributes, element: Element, law: Law) -> Law:
+def _changed(reader: Attributes, element: XmlElement, law: ActuatorLaw) -> ActuatorLaw:
     """Return a law as an element of a kind of its own changes it."""
     k = law.gain[0]
     match element.tag:
         case "motor":
-            return Law()
+            return ActuatorLaw()
         case "position" | "intvelocity":
             return _servo(reader, element, law, k)
         case "velocity":
             k = reader.number(element, "kv", repr(k))
-            return Law((k, 0.0, 0.0), (0.0, 0.0, -k), biastype="affine")
+            return ActuatorLaw((k, 0.0, 0.0), (0.0, 0.0, -k), biastype="affine")
         case "damper":
             k = reader.number(element, "kv", repr(-law.gain[2]), least=0.0)
-            return Law((0.0, 0.0, -k), gaintype="affine")
+            return ActuatorLaw((0.0, 0.0, -k), gaintype="affine")
         case "cylinder":
             return _cylinder(reader, element, law, k)
         case "adhesion":
-            return Law((reader.number(element, "gain", repr(k)), 0.0, 0.0))
+            return ActuatorLaw((reader.number(element, "gain", repr(k)), 0.0, 0.0))
         case "muscle":
-            return Law(UNKNOWN, UNKNOWN, "muscle", "muscle", "muscle", 0.01)
+            return ActuatorLaw(UNKNOWN, UNKNOWN, "muscle", "muscle", "muscle", 0.01)
         case "pid":
-            return Law(UNKNOWN, UNKNOWN, "pid", "affine", time=0.0)
+            return ActuatorLaw(UNKNOWN, UNKNOWN, "pid", "affine", time=0.0)
         case "orientation":
-            return Law(UNKNOWN, UNKNOWN, "so3", "so3")
+            return ActuatorLaw(UNKNOWN, UNKNOWN, "so3", "so3")
         case "dcmotor":
-            return Law(UNKNOWN, UNKNOWN, "dcmotor", "dcmotor", "dcmotor", 0.0)
-    return Law(gaintype=element.tag)
+            return ActuatorLaw(UNKNOWN, UNKNOWN, "dcmotor", "dcmotor", "dcmotor", 0.0)
+    return ActuatorLaw(gaintype=element.tag)
 
 
-def _servo(reader: Attributes, element: Element, law: Law, k: float) -> Law:
+def _servo(reader: Attributes, element: XmlElement, law: ActuatorLaw, k: float) -> ActuatorLaw:
     """Return the law of a servo: ``k (u - s) - d v``, with a damping ratio in place of d where it is positive."""
     k = reader.number(element, "kp", repr(k))
     last = law.bias[2]
@@ -194,20 +196,20 @@ def _servo(reader: Attributes, element: Element, law: Law, k: float) -> Law:
         kind = "filterexact" if time else "none"
     if element.tag == "intvelocity":
         kind = "integrator"
-    return Law((k, 0.0, 0.0), (0.0, -k, last), "fixed", "affine", kind, time)
+    return ActuatorLaw((k, 0.0, 0.0), (0.0, -k, last), "fixed", "affine", kind, time)
 
 
-def _cylinder(reader: Attributes, element: Element, law: Law, k: float) -> Law:
+def _cylinder(reader: Attributes, element: XmlElement, law: ActuatorLaw, k: float) -> ActuatorLaw:
     """Return the law of a cylinder: its area times a filtered pressure, and a bias."""
     time = reader.number(element, "timeconst", repr(law.time), least=0.0)
     a, b, c = reader.numbers(element, "bias", " ".join(map(repr, law.bias)), 3)
     area = reader.number(element, "area", repr(k))
     diameter = reader.number(element, "diameter", "-1")
     area = math.pi / 4 * diameter**2 if diameter >= 0 else area
-    return Law((area, 0.0, 0.0), (a, b, c), "fixed", "affine", "filter", time)
+    return ActuatorLaw((area, 0.0, 0.0), (a, b, c), "fixed", "affine", "filter", time)
 
 
-def _general(reader: Attributes, element: Element, law: Law) -> Law:
+def _general(reader: Attributes, element: XmlElement, law: ActuatorLaw) -> ActuatorLaw:
     """Return a law with what a general actuator says of it."""
     types: dict[str, Any] = {
         name: choice(reader, element, name, getattr(law, name), kinds)
@@ -221,7 +223,7 @@ def _general(reader: Attributes, element: Element, law: Law) -> Law:
     return replace(law, gain=(a, b, c), bias=(d, e, f), time=time, spread=spread, **types)
 
 
-def _over(reader: Attributes, element: Element, attribute: str, before: tuple[float, ...]) -> Iterator[float]:
+def _over(reader: Attributes, element: XmlElement, attribute: str, before: tuple[float, ...]) -> Iterator[float]:
     """Yield the first numbers of an attribute, which keeps those before that it does not have."""
     words = element.attributes.get(attribute, "").split()
     first = reader.numbers(element, attribute, "", len(words))

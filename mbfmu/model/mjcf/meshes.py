@@ -10,7 +10,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from mbfmu.errors import ModelFileError, ValueRangeError
 from mbfmu.model.mjcf.polygons import triangles_of
-from mbfmu.model.mjcf.solids import Solid
+from mbfmu.model.mjcf.solids import MassShare
 from mbfmu.model.robot.robot import Array
 from mbfmu.model.source import read_bytes
 
@@ -51,9 +51,9 @@ def _stl(content: bytes) -> tuple[Array, Triangles]:
         rows = np.frombuffer(content, dtype=np.uint8, offset=84).reshape(count, 50)
         corners = rows[:, 12:48].copy().view("<f4").astype(np.float64).reshape(-1, 3)
     else:  # as text
-        number = rb"[-+0-9.eEnafi]+"
-        found = re.findall(rb"vertex\s+(" + number + rb")\s+(" + number + rb")\s+(" + number + rb")", content)
-        corners = np.array(found, dtype=np.float64).reshape(-1, 3)
+        decimal = rb"[-+0-9.eEnafi]+"
+        vertices = re.findall(rb"vertex\s+(" + decimal + rb")\s+(" + decimal + rb")\s+(" + decimal + rb")", content)
+        corners = np.array(vertices, dtype=np.float64).reshape(-1, 3)
     return corners, np.arange(len(corners)).reshape(-1, 3)
 
 
@@ -68,7 +68,7 @@ def _obj(content: bytes) -> tuple[Array, Triangles]:
             vertices.append([float(item) for item in rest.split()[:3]])
         elif word == "f" and not complete:
             numbers = [int(item.split("/")[0]) for item in rest.split()]
-            polygons.append([number - 1 if number > 0 else len(vertices) + number for number in numbers])
+            polygons.append([vertex - 1 if vertex > 0 else len(vertices) + vertex for vertex in numbers])
         elif word in {"o", "g"}:
             complete = bool(polygons)
     single = np.array(vertices, dtype=np.float32).reshape(-1, 3)  # as an STL file has them, and MuJoCo takes them
@@ -76,7 +76,7 @@ def _obj(content: bytes) -> tuple[Array, Triangles]:
     return single.astype(np.float64), np.array(triangles, dtype=np.int64).reshape(-1, 3)
 
 
-def solid_of(vertices: Array, triangles: Triangles, kind: str) -> Solid:
+def solid_of(vertices: Array, triangles: Triangles, kind: str) -> MassShare:
     """Return the solid of density 1 that a mesh encloses.
 
     Args:
@@ -110,7 +110,7 @@ def solid_of(vertices: Array, triangles: Triangles, kind: str) -> Solid:
     total = corners.sum(axis=0)
     squares = np.einsum("i,kij,kil->jl", weights, corners, corners) + np.einsum("i,ij,il->jl", weights, total, total)
     second = squares / (count * (count + 1))
-    return Solid(m, r, np.trace(second) * np.eye(3) - second)
+    return MassShare(m, r, np.trace(second) * np.eye(3) - second)
 
 
 def _volumes(corners: Array, normals: Array, kind: str) -> Array:
@@ -124,11 +124,11 @@ def _volumes(corners: Array, normals: Array, kind: str) -> Array:
     Raises:
         ValueRangeError: they are nothing together.
     """
-    found: Array = np.einsum("ij,ij->i", corners[0], normals) / 3
-    found = np.abs(found) if kind == "legacy" else found * np.sign(found.sum() or 1.0)
-    if found.sum() < THINNEST:
-        raise ValueRangeError(f"the mesh encloses {found.sum():g} m3: close its surface, or make it a shell")
-    return found
+    volumes: Array = np.einsum("ij,ij->i", corners[0], normals) / 3
+    volumes = np.abs(volumes) if kind == "legacy" else volumes * np.sign(volumes.sum() or 1.0)
+    if volumes.sum() < THINNEST:
+        raise ValueRangeError(f"the mesh encloses {volumes.sum():g} m3: close its surface, or make it a shell")
+    return volumes
 
 
 def _hull(vertices: Array) -> tuple[Array, Triangles]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mbfmu.errors import ModelError, first_of
 from mbfmu.model.mjcf.actuators import Actuators, Ends, actuators_of
-from mbfmu.model.mjcf.bodies import WORLD, Bodies, bodies_of, joint_path
+from mbfmu.model.mjcf.bodies import WORLD, MjcfBodies, bodies_of, joint_path
 from mbfmu.model.mjcf.closures import Equalities, equalities_of
 from mbfmu.model.mjcf.defaults import defaults_of
 from mbfmu.model.mjcf.document import read_document
@@ -26,18 +26,18 @@ from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.masses import accelerations_of_axes
 from mbfmu.model.robot.robot import Origin, Robot
 from mbfmu.model.robot.tree import eased, mended
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.robot_options import RobotOptions
-from mbfmu.model.source import Source
+from mbfmu.model.source import SourceText
 
 
 @dataclass(frozen=True)
-class Model:
+class MjcfModel:
     """The content of an MJCF file.
 
     Args:
         robot: its bodies and joints.
-        found: its bodies and sites as the file has them.
+        bodies: its bodies and sites as the file has them.
         tendons: its fixed tendons, by name.
         equalities: its equalities.
         actuators: its actuators.
@@ -45,89 +45,93 @@ class Model:
     """
 
     robot: Robot
-    found: Bodies
+    bodies: MjcfBodies
     tendons: Mapping[str, Tendon]
     equalities: Equalities
     actuators: Actuators
     keyframe: Keyframe
 
 
-def read_model(path: Path, options: RobotOptions | None = None) -> Model:
+def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     """Read what an MJCF file describes.
 
     Args:
         path: path of the file.
-        options: what is asked of it.
+        options: choices that the file leaves open.
 
     Raises:
         ModelFileError: a file is missing, or is no MJCF.
         ModelError: the model is invalid, or has what a system cannot have.
     """
-    asked = options or RobotOptions()
+    choices = options or RobotOptions()
     root = read_document(path)
-    source = Source(str(path), path.parent)
+    source = SourceText(str(path), path.parent)
     reader = Attributes(source)
     left = Counter(unread(reader, root))
     _check_sections(root, reader)
     settings = settings_of(root, reader, path.parent)
     defaults = defaults_of(root, reader)
-    found = bodies_of(root, defaults, settings, meshes_of(root, defaults, settings))
-    joints = found.joints
-    _check_forces(root, reader, found, asked)
-    tendons, spatial = tendons_of(root, defaults, settings, joints, asked.limits)
-    equalities = equalities_of(root, defaults, settings, found, tendons)
-    actuators = actuators_of(root, defaults, settings, Ends(joints, tendons, frozenset(spatial), found.sites))
-    _check_held_weight(reader, found, actuators, settings)
+    bodies = bodies_of(root, defaults, settings, meshes_of(root, defaults, settings))
+    joints = bodies.joints
+    _check_forces(root, reader, bodies, choices)
+    tendons, spatial = tendons_of(root, defaults, settings, joints, choices.limits)
+    equalities = equalities_of(root, defaults, settings, bodies, tendons)
+    actuators = actuators_of(root, defaults, settings, Ends(joints, tendons, frozenset(spatial), bodies.sites))
+    _check_held_weight(reader, bodies, actuators, settings)
     keyframe = keyframe_of(root, reader, joints, actuators.count)
-    check_mocap(reader, root, [found.bodies[item].place for item in found.mocap])
+    check_mocap(reader, root, [bodies.bodies[item].pose for item in bodies.mocap])
     armatures: dict[str, float] = {}
-    for item in (*actuators.found.values(), *actuators.idle.values()):
+    for item in (*actuators.acting.values(), *actuators.idle.values()):
         for joint in item.joints if item.armature else ():
             armatures[joint] = armatures.get(joint, 0.0) + item.armature
     name = root.attributes.get("model", path.stem)
-    robot = robot_of(found, source, name, keyframe.joints, armatures, equalities.guessed, settings.gravity)
+    robot = robot_of(bodies, source, name, keyframe.joints, armatures, equalities.guessed, settings.gravity)
     changed, fixed = mended(robot.links, robot.joints)
     idle = {item for item, joint in changed.items() if joint.kind != robot.joints[item].kind}
-    _check_idle(reader, found, idle, tendons, equalities, actuators)
-    robot = _based(eased(replace(robot, joints=changed), asked), asked.base)
+    _check_idle(reader, bodies, idle, tendons, equalities, actuators)
+    robot = _based(eased(replace(robot, joints=changed), choices), choices.base)
     notices = (
-        *_unused(left, found),
+        *_unused(left, bodies),
         *equalities.notices,
         *actuators.notices,
         *fixed,
-        *_decided(found, keyframe, actuators),
+        *_decided(bodies, keyframe, actuators),
     )
-    return Model(
-        replace(robot, notices=notices), found, tendons, equalities, _damped(actuators, robot, found), keyframe
+    return MjcfModel(
+        replace(robot, notices=notices), bodies, tendons, equalities, _damped(actuators, robot, bodies), keyframe
     )
 
 
-def _check_sections(root: Element, reader: Attributes) -> None:
+def _check_sections(root: XmlElement, reader: Attributes) -> None:
     if not any(item.children for item in root.all("worldbody")):
         raise reader.error(root, ModelError("a model needs a <worldbody> with a <body>"))
 
 
-def _check_forces(root: Element, reader: Attributes, found: Bodies, asked: RobotOptions) -> None:
+def _check_forces(root: XmlElement, reader: Attributes, bodies: MjcfBodies, choices: RobotOptions) -> None:
     """Raise an error if a fluid acts on the bodies, or limits or friction on joints without an axis."""
     for item in root.all("option"):
         for key in ("density", "viscosity"):
             if reader.number(item, key, "0"):
-                what = f"<option {key}>: the forces of a fluid are not modelled: set density and viscosity to 0"
-                raise reader.error(item, ModelError(what))
-    for joint in found.joints.values():
+                message = f"<option {key}>: the forces of a fluid are not modelled: set density and viscosity to 0"
+                raise reader.error(item, ModelError(message))
+    for joint in bodies.joints.values():
         if joint.kind not in {"ball", "free"}:
             continue
-        if joint.limits and asked.limits:
-            what = f"joint '{joint.name}': the range of a ball joint is not modelled: remove it, or read without limits"
-            raise reader.error(joint.element, ModelError(f"{what} (--no-limits)"))
-        if joint.friction and asked.friction:
-            what = f"joint '{joint.name}': frictionloss of a {joint.kind} joint is not modelled: set it to 0, or read"
-            raise reader.error(joint.element, ModelError(f"{what} without friction (--no-friction)"))
+        if joint.limits and choices.limits:
+            message = (
+                f"joint '{joint.name}': the range of a ball joint is not modelled: remove it, or read without limits"
+            )
+            raise reader.error(joint.element, ModelError(f"{message} (--no-limits)"))
+        if joint.friction and choices.friction:
+            message = (
+                f"joint '{joint.name}': frictionloss of a {joint.kind} joint is not modelled: set it to 0, or read"
+            )
+            raise reader.error(joint.element, ModelError(f"{message} without friction (--no-friction)"))
 
 
 def _check_idle(
     reader: Attributes,
-    found: Bodies,
+    bodies: MjcfBodies,
     idle: set[str],
     tendons: Mapping[str, Tendon],
     equalities: Equalities,
@@ -136,35 +140,35 @@ def _check_idle(
     """Raise an error if something acts on joints that move no mass, as MuJoCo has none."""
     acting: list[tuple[str, Collection[str]]] = [
         *((f"equality '{item.name}'", {*item.a, *item.b}) for item in equalities.coupled),
-        *((f"equality '{item.name}'", _between(found, *item.bodies)) for item in equalities.closures),
+        *((f"equality '{item.name}'", _between(bodies, *item.bodies)) for item in equalities.closures),
         *((f"tendon '{item.name}'", item.ratios) for item in tendons.values() if item.stiffness or item.damping),
-        *((f"actuator '{item.name}'", item.joints) for item in actuators.found.values()),
+        *((f"actuator '{item.name}'", item.joints) for item in actuators.acting.values()),
     ]
-    for what, joints in acting:
+    for label, joints in acting:
         for name in joints:
             if name in idle:
-                said = f"joint '{name}' moves no mass, and the {what} acts on it: give its body a mass, or remove both"
-                raise reader.error(found.joints[name].element, ModelError(said))
+                said = f"joint '{name}' moves no mass, and the {label} acts on it: give its body a mass, or remove both"
+                raise reader.error(bodies.joints[name].element, ModelError(said))
 
 
-def _between(found: Bodies, first: str, second: str) -> set[str]:
+def _between(bodies: MjcfBodies, first: str, second: str) -> set[str]:
     """Return the joints between two bodies."""
-    return set(joint_path(found, first)) ^ set(joint_path(found, second))
+    return set(joint_path(bodies, first)) ^ set(joint_path(bodies, second))
 
 
-def _check_held_weight(reader: Attributes, found: Bodies, actuators: Actuators, settings: Settings) -> None:
+def _check_held_weight(reader: Attributes, bodies: MjcfBodies, actuators: Actuators, settings: Settings) -> None:
     """Raise an error if actuators hold the weight of bodies as a system here cannot have it."""
-    held = [name for name, body in found.bodies.items() if body.gravcomp and body.solid.m and any(settings.gravity)]
-    for name in dict.fromkeys(joint for body in held for joint in joint_path(found, body)):
-        joint, what = found.joints[name], ""
+    held = [name for name, body in bodies.bodies.items() if body.gravcomp and body.solid.m and any(settings.gravity)]
+    for name in dict.fromkeys(joint for body in held for joint in joint_path(bodies, body)):
+        joint, message = bodies.joints[name], ""
         if not flag_of(reader, joint.element, "actuatorgravcomp", False):
             continue
         if joint.efforts:
-            what = "and actuatorfrcrange, which would limit the weight it holds: remove one of them"
+            message = "and actuatorfrcrange, which would limit the weight it holds: remove one of them"
         elif not actuators.count or not settings.flags["actuation"]:
-            what = "and no actuator of the model acts, which leaves the weight to fall: remove it"
-        if what:
-            raise reader.error(joint.element, ModelError(f"joint '{name}' has actuatorgravcomp, {what}"))
+            message = "and no actuator of the model acts, which leaves the weight to fall: remove it"
+        if message:
+            raise reader.error(joint.element, ModelError(f"joint '{name}' has actuatorgravcomp, {message}"))
 
 
 def _based(robot: Robot, base: str) -> Robot:
@@ -183,36 +187,36 @@ def _based(robot: Robot, base: str) -> Robot:
     return replace(robot, joints=joints)
 
 
-def _damped(actuators: Actuators, robot: Robot, found: Bodies) -> Actuators:
+def _damped(actuators: Actuators, robot: Robot, bodies: MjcfBodies) -> Actuators:
     """Return actuators with the damping that a damping ratio asks for, at the references of the joints."""
-    if not any(item.law.dampratio for item in actuators.found.values()):
+    if not any(item.law.dampratio for item in actuators.acting.values()):
         return actuators
-    names, eased = accelerations_of_axes(robot, {name: joint.ref for name, joint in found.joints.items()})
+    names, eased = accelerations_of_axes(robot, {name: joint.ref for name, joint in bodies.joints.items()})
     changed = {}
-    for name, item in actuators.found.items():
+    for name, item in actuators.acting.items():
         if item.law.dampratio:
             pulled = np.array([item.joints.get(joint, 0.0) for joint in names])
             eased_by = float(pulled @ eased @ pulled)
             d = 2 * item.law.dampratio * math.sqrt(item.law.gain[0] / eased_by) if eased_by > 0 else 0.0
             item = replace(item, law=replace(item.law, bias=(*item.law.bias[:2], -d)))
         changed[name] = item
-    return replace(actuators, found=changed)
+    return replace(actuators, acting=changed)
 
 
-def _unused(left: Counter[str], found: Bodies) -> Iterator[str]:
+def _unused(left: Counter[str], bodies: MjcfBodies) -> Iterator[str]:
     """Yield what the file has and the system has not, without an effect on the motion, and contacts."""
-    counts = left + found.unused
+    counts = left + bodies.unused
     if counts:
         yield "not used: " + ", ".join(f"{count} <{tag}>" for tag, count in counts.most_common())
-    if found.touching:
-        yield f"contacts are left out: {found.touching} geoms could touch others"
-    if found.mocap:
-        yield f"mocap bodies are fixed: {first_of([repr(name) for name in found.mocap])}"
+    if bodies.touching:
+        yield f"contacts are left out: {bodies.touching} geoms could touch others"
+    if bodies.mocap:
+        yield f"mocap bodies are fixed: {first_of([repr(name) for name in bodies.mocap])}"
 
 
-def _decided(found: Bodies, keyframe: Keyframe, actuators: Actuators) -> Iterator[str]:
+def _decided(bodies: MjcfBodies, keyframe: Keyframe, actuators: Actuators) -> Iterator[str]:
     """Yield what was decided."""
     if keyframe.joints:
         yield f"the start is the keyframe '{keyframe.name}'" if keyframe.name else "the start is the first keyframe"
-    if found.joints and not actuators.found:
+    if bodies.joints and not actuators.acting:
         yield "no actuator drives a joint: the system has no inputs"

@@ -23,7 +23,7 @@ def triangles_of(vertices: Array, corners: Sequence[int]) -> list[tuple[int, int
         a, b, c, d = corners
         first, second = (np.sum((vertices[i] - vertices[k]) ** 2) for i, k in ((a, c), (b, d)))
         return [(a, b, c), (a, c, d)] if first < second else [(a, b, d), (b, c, d)]
-    found: list[tuple[int, int, int]] = []
+    triangles: list[tuple[int, int, int]] = []
     rest = list(corners)
     at, before, left = 0, len(rest), len(rest)
     with np.errstate(all="ignore"):
@@ -32,14 +32,14 @@ def triangles_of(vertices: Array, corners: Sequence[int]) -> list[tuple[int, int
             left, before = (left - 1 if len(rest) == before else len(rest)), len(rest)
             turned = np.roll(rest, -at).tolist()
             if _is_ear(flat[turned[:3]], flat[turned[3:]]):
-                found.append((turned[0], turned[1], turned[2]))
+                triangles.append((turned[0], turned[1], turned[2]))
                 del rest[(at + 1) % len(rest)]
             else:
                 at += 1
             at %= len(rest)
     if len(rest) == 3:
-        found.append((rest[0], rest[1], rest[2]))
-    return found
+        triangles.append((rest[0], rest[1], rest[2]))
+    return triangles
 
 
 def _plane(corners: Array) -> tuple[int, int]:

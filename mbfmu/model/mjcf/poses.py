@@ -10,7 +10,7 @@ from mbfmu.model.mjcf.defaults import ORIENTATIONS
 from mbfmu.model.mjcf.settings import Settings
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.robot import Array
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 SMALLEST = 1e-14
 """Smallest length of a vector with a direction."""
@@ -19,53 +19,55 @@ LONG = ("capsule", "cylinder", "ellipsoid", "box")
 
 
 @dataclass(frozen=True)
-class Place:
+class RigidPose:
     """A pose: position r, m, shape (3,), and rotation matrix R, shape (3, 3)."""
 
     r: Array
     R: Array
 
-    def __matmul__(self, other: "Place") -> "Place":
+    def __matmul__(self, other: "RigidPose") -> "RigidPose":
         """Return the pose of another pose seen from this one's frame."""
-        return Place(self.r + self.R @ other.r, self.R @ other.R)
+        return RigidPose(self.r + self.R @ other.r, self.R @ other.R)
 
-    def inverse(self) -> "Place":
+    def inverse(self) -> "RigidPose":
         """Return the pose of the outer frame seen from this one."""
-        return Place(-self.R.T @ self.r, self.R.T)
+        return RigidPose(-self.R.T @ self.r, self.R.T)
 
 
-HERE = Place(np.zeros(3), np.eye(3))
+HERE = RigidPose(np.zeros(3), np.eye(3))
 
 
-def place_of(reader: Attributes, element: Element, settings: Settings) -> Place:
+def pose_of(reader: Attributes, element: XmlElement, settings: Settings) -> RigidPose:
     """Return the pose of an element in the frame it stands in.
 
     Raises:
         ModelError: it has two orientations, or one without a direction.
     """
     r = np.array(reader.numbers(element, "pos", "0 0 0", 3))
-    given = [name for name in ORIENTATIONS if name in element.attributes]
-    if not given:
-        return Place(r, np.eye(3))
-    if len(given) > 1:
-        raise reader.error(element, ModelError(f"<{element.tag}> has two orientations, {given[0]} and {given[1]}"))
-    (name,) = given
+    attributes = [name for name in ORIENTATIONS if name in element.attributes]
+    if not attributes:
+        return RigidPose(r, np.eye(3))
+    if len(attributes) > 1:
+        raise reader.error(
+            element, ModelError(f"<{element.tag}> has two orientations, {attributes[0]} and {attributes[1]}")
+        )
+    (name,) = attributes
     count = {"quat": 4, "axisangle": 4, "xyaxes": 6, "zaxis": 3, "euler": 3}[name]
     x = np.array(reader.numbers(element, name, "", count))
     if name == "euler":
-        return Place(r, _euler(x * settings.angle, settings.eulerseq))
+        return RigidPose(r, _euler(x * settings.angle, settings.eulerseq))
     if name == "quat":
-        return Place(r, turned(_unit(reader, element, name, x)))
+        return RigidPose(r, turned(_unit(reader, element, name, x)))
     if name == "axisangle":
-        return Place(r, about(_unit(reader, element, name, x[:3]), x[3] * settings.angle))
+        return RigidPose(r, about(_unit(reader, element, name, x[:3]), x[3] * settings.angle))
     if name == "zaxis":
-        return Place(r, towards(_unit(reader, element, name, x)))
+        return RigidPose(r, towards(_unit(reader, element, name, x)))
     e_x = _unit(reader, element, name, x[:3])
     e_y = _unit(reader, element, name, x[3:] - e_x * (e_x @ x[3:]))
-    return Place(r, np.array([e_x, e_y, np.cross(e_x, e_y)]).T)
+    return RigidPose(r, np.array([e_x, e_y, np.cross(e_x, e_y)]).T)
 
 
-def stretched(reader: Attributes, element: Element, kind: str, settings: Settings) -> tuple[Place, float]:
+def stretched(reader: Attributes, element: XmlElement, kind: str, settings: Settings) -> tuple[RigidPose, float]:
     """Return the pose of a geom or site of some kind in the frame it stands in, and half its length along z, m.
 
     The length is 0 if there is no `fromto`, whose first point lies towards z.
@@ -73,23 +75,23 @@ def stretched(reader: Attributes, element: Element, kind: str, settings: Setting
     Raises:
         ModelError: its pose has no meaning, or is stated twice.
     """
-    place = place_of(reader, element, settings)
+    pose = pose_of(reader, element, settings)
     if "fromto" not in element.attributes:
-        return place, 0.0
+        return pose, 0.0
     shown = f"<{element.tag} fromto>"
     if kind not in LONG or "mesh" in element.attributes:
-        what = f"{shown} is for a {', '.join(LONG[:-1])} or {LONG[-1]}, without a mesh: remove it"
-        raise reader.error(element, ModelError(what))
-    if place.r.any():
+        message = f"{shown} is for a {', '.join(LONG[:-1])} or {LONG[-1]}, without a mesh: remove it"
+        raise reader.error(element, ModelError(message))
+    if pose.r.any():
         raise reader.error(element, ModelError(f"{shown}: there is a pos too: remove one of them"))
     x = np.array(reader.numbers(element, "fromto", "", 6))
     length = float(np.linalg.norm(x[3:] - x[:3]))
     if length < SMALLEST:
         raise reader.error(element, ModelError(f"{shown}: the two points are the same"))
-    return Place((x[:3] + x[3:]) / 2, towards((x[:3] - x[3:]) / length)), length / 2
+    return RigidPose((x[:3] + x[3:]) / 2, towards((x[:3] - x[3:]) / length)), length / 2
 
 
-def turn_of(reader: Attributes, element: Element, attribute: str) -> Array:
+def turn_of(reader: Attributes, element: XmlElement, attribute: str) -> Array:
     """Return the rotation matrix of an attribute that is a quaternion; no turn if it is not given.
 
     Raises:
@@ -98,7 +100,7 @@ def turn_of(reader: Attributes, element: Element, attribute: str) -> Array:
     return turned(_unit(reader, element, attribute, np.array(reader.numbers(element, attribute, "1 0 0 0", 4))))
 
 
-def _unit(reader: Attributes, element: Element, name: str, x: Array) -> Array:
+def _unit(reader: Attributes, element: XmlElement, name: str, x: Array) -> Array:
     length = float(np.linalg.norm(x))
     if length < SMALLEST:
         text = element.attributes.get(name, "")

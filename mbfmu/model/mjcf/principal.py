@@ -23,7 +23,7 @@ def principal_axes(inertia: Array) -> Array:
     R, size = np.eye(3), float(np.abs(inertia).max())
     for _ in range(MOST):
         D = R.T @ inertia @ R
-        i, k = max(((1, 2), (0, 2), (0, 1)), key=lambda place: abs(D[place]))
+        i, k = max(((1, 2), (0, 2), (0, 1)), key=lambda entry: abs(D[entry]))
         if abs(D[i, k]) <= SMALLEST * size:
             break
         tau = (D[k, k] - D[i, i]) / (2 * D[i, k])

@@ -1,13 +1,12 @@
 """MJCF -> System."""
 
-import warnings
 from pathlib import Path
 
 from mbfmu.model.mjcf.assembly import added
 from mbfmu.model.mjcf.model import read_model
 from mbfmu.model.robot.assembly import system_of
-from mbfmu.model.robot.masses import told_masses
-from mbfmu.model.robot.stiffness import suited
+from mbfmu.model.robot.notices import warn_of_notices
+from mbfmu.model.robot.robot import Robot
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.system import System
 
@@ -19,7 +18,7 @@ def read_mjcf(path: Path, options: RobotOptions | None = None) -> System:
 
     Args:
         path: path of the file.
-        options: what is asked of it.
+        options: choices that the file leaves open.
 
     Raises:
         ModelFileError: a file is missing, or is no MJCF.
@@ -28,7 +27,18 @@ def read_mjcf(path: Path, options: RobotOptions | None = None) -> System:
     model = read_model(path, options)
     robot = model.robot
     system = added(system_of(robot, options), model)
-    notices = (*robot.notices, *told_masses(robot), *suited(robot).notices)
-    if notices:
-        warnings.warn(f"'{path}': {'; '.join(notices)}", stacklevel=2)
+    warn_of_notices(path, robot)
     return system
+
+
+def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
+    """Read the links and joints of an MJCF file.
+
+    Args:
+        path: path of the file.
+        options: choices that the file leaves open.
+
+    Raises:
+        ModelFileError, ModelError: see `read_mjcf`.
+    """
+    return read_model(path, options).robot

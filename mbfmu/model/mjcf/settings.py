@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mbfmu.errors import ModelError, ValueRangeError, nearest
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 LIMITED = ("false", "true", "auto")
 LAST_GROUP = 30
@@ -61,7 +61,7 @@ class Settings:
         return self.flags["passive"] and (self.flags["spring"] or self.flags["damper"])
 
     def limits(
-        self, reader: Attributes, element: Element, owner: str, attribute: str, flag: str
+        self, reader: Attributes, element: XmlElement, owner: str, attribute: str, flag: str
     ) -> tuple[float, float] | None:
         """Return the least and greatest value of a range, as written; None if it is no limit.
 
@@ -83,15 +83,15 @@ class Settings:
         if said == "auto" and lower == upper == 0:  # takes back the range of a class
             return None
         if said == "auto" and not self.autolimits:
-            what = f'{owner}: {attribute} needs {flag}="true" or "false", as autolimits is off'
-            raise reader.error(element, ModelError(what))
+            message = f'{owner}: {attribute} needs {flag}="true" or "false", as autolimits is off'
+            raise reader.error(element, ModelError(message))
         if not lower < upper:
-            what = f'{owner}: {attribute}="{lower:g} {upper:g}" needs a first number below the second'
-            raise reader.error(element, ValueRangeError(what))
+            message = f'{owner}: {attribute}="{lower:g} {upper:g}" needs a first number below the second'
+            raise reader.error(element, ValueRangeError(message))
         return lower, upper
 
 
-def settings_of(root: Element, reader: Attributes, folder: Path) -> Settings:
+def settings_of(root: XmlElement, reader: Attributes, folder: Path) -> Settings:
     """Return the settings of a model.
 
     Args:
@@ -102,17 +102,17 @@ def settings_of(root: Element, reader: Attributes, folder: Path) -> Settings:
     Raises:
         ModelError: a setting has a value that it cannot have.
     """
-    compiler, option, flags = _merged(root, "compiler"), _merged(root, "option"), Element("flag", {}, root.line)
+    compiler, option, flags = _merged(root, "compiler"), _merged(root, "option"), XmlElement("flag", {}, root.line)
     for item in root.all("option"):
         for inner in item.all("flag"):
-            flags = Element("flag", {**flags.attributes, **inner.attributes}, inner.line, source=inner.source)
+            flags = XmlElement("flag", {**flags.attributes, **inner.attributes}, inner.line, source=inner.source)
     if choice(reader, compiler, "coordinate", "local", ("local", "global")) == "global":
-        what = 'coordinate="global" is no longer part of MJCF: save the model with MuJoCo 2.3.3 or older as "local"'
-        raise reader.error(compiler, ModelError(what))
+        message = 'coordinate="global" is no longer part of MJCF: save the model with MuJoCo 2.3.3 or older as "local"'
+        raise reader.error(compiler, ModelError(message))
     sequence = compiler.attributes.get("eulerseq", "xyz")
     if len(sequence) != 3 or not set(sequence.lower()) <= set("xyz"):
-        what = f'<compiler eulerseq="{sequence}"> must be three of the letters x, y, z, X, Y, Z'
-        raise reader.error(compiler, ModelError(what))
+        message = f'<compiler eulerseq="{sequence}"> must be three of the letters x, y, z, X, Y, Z'
+        raise reader.error(compiler, ModelError(message))
     first, last = reader.numbers(compiler, "inertiagrouprange", "0 5", 2)
     x, y, z = reader.numbers(option, "gravity", "0 0 -9.81", 3)
     on = {
@@ -124,9 +124,9 @@ def settings_of(root: Element, reader: Attributes, folder: Path) -> Settings:
     words = option.attributes.get("actuatorgroupdisable", "").split()
     groups = reader.numbers(option, "actuatorgroupdisable", "", len(words))
     if wrong := next((item for item in groups if item not in range(LAST_GROUP + 1)), None):
-        what = f"<option actuatorgroupdisable>: {wrong:g} is no group: they are whole numbers from 0 to {LAST_GROUP}"
-        raise reader.error(option, ValueRangeError(what))
-    place = Path(compiler.attributes.get("meshdir", compiler.attributes.get("assetdir", "")))
+        message = f"<option actuatorgroupdisable>: {wrong:g} is no group: they are whole numbers from 0 to {LAST_GROUP}"
+        raise reader.error(option, ValueRangeError(message))
+    meshdir = Path(compiler.attributes.get("meshdir", compiler.attributes.get("assetdir", "")))
     return Settings(
         choice(reader, compiler, "angle", "degree", ("radian", "degree")) == "degree",
         sequence,
@@ -138,7 +138,7 @@ def settings_of(root: Element, reader: Attributes, folder: Path) -> Settings:
         flag_of(reader, compiler, "alignfree", False),
         reader.number(compiler, "settotalmass", "-1"),
         (first, last),
-        folder / place,
+        folder / meshdir,
         flag_of(reader, compiler, "strippath", False),
         (x, y, z) if on["gravity"] else (0.0, 0.0, 0.0),
         on,
@@ -146,26 +146,26 @@ def settings_of(root: Element, reader: Attributes, folder: Path) -> Settings:
     )
 
 
-def choice(reader: Attributes, element: Element, attribute: str, default: str, allowed: tuple[str, ...]) -> str:
+def choice(reader: Attributes, element: XmlElement, attribute: str, default: str, allowed: tuple[str, ...]) -> str:
     """Return an attribute that is one of some words.
 
     Raises:
         ModelError: it is none of them.
     """
-    found = element.attributes.get(attribute, default)
-    if found not in allowed:
-        what = f'<{element.tag} {attribute}="{found}">: it is one of {", ".join(allowed)}; {nearest(found, allowed)}'
-        raise reader.error(element, ModelError(what))
-    return found
+    word = element.attributes.get(attribute, default)
+    if word not in allowed:
+        message = f'<{element.tag} {attribute}="{word}">: it is one of {", ".join(allowed)}; {nearest(word, allowed)}'
+        raise reader.error(element, ModelError(message))
+    return word
 
 
-def flag_of(reader: Attributes, element: Element, attribute: str, default: bool) -> bool:
+def flag_of(reader: Attributes, element: XmlElement, attribute: str, default: bool) -> bool:
     """Return an attribute that is ``true`` or ``false``."""
     return choice(reader, element, attribute, str(default).lower(), ("true", "false")) == "true"
 
 
-def _merged(root: Element, tag: str) -> Element:
-    found = Element(tag, {}, root.line, source=root.source)
+def _merged(root: XmlElement, tag: str) -> XmlElement:
+    merged = XmlElement(tag, {}, root.line, source=root.source)
     for item in root.all(tag):
-        found = Element(tag, {**found.attributes, **item.attributes}, item.line, source=item.source)
-    return found
+        merged = XmlElement(tag, {**merged.attributes, **item.attributes}, item.line, source=item.source)
+    return merged

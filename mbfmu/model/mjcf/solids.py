@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbfmu.model.mjcf.poses import Place
+from mbfmu.model.mjcf.poses import RigidPose
 from mbfmu.model.mjcf.principal import principal_axes
 from mbfmu.model.robot.robot import Array
 
 
 @dataclass(frozen=True)
-class Solid:
+class MassShare:
     """A body's share of mass.
 
     Args:
@@ -27,39 +27,39 @@ class Solid:
     axes: Array | None = None
 
     @property
-    def place(self) -> Place:
+    def pose(self) -> RigidPose:
         """Return the pose of its inertial frame as MuJoCo takes it."""
-        return Place(self.r, principal_axes(self.I) if self.axes is None else self.axes)
+        return RigidPose(self.r, principal_axes(self.I) if self.axes is None else self.axes)
 
-    def moved(self, r: Array, R: Array) -> "Solid":
+    def moved(self, r: Array, R: Array) -> "MassShare":
         """Return it seen from a frame in which its own has the position r and the rotation matrix R."""
-        return Solid(self.m, r + R @ self.r, R @ self.I @ R.T, None if self.axes is None else R @ self.axes)
+        return MassShare(self.m, r + R @ self.r, R @ self.I @ R.T, None if self.axes is None else R @ self.axes)
 
-    def scaled(self, factor: float) -> "Solid":
+    def scaled(self, factor: float) -> "MassShare":
         """Return it with its mass multiplied by a factor."""
-        return Solid(self.m * factor, self.r, self.I * factor, self.axes)
+        return MassShare(self.m * factor, self.r, self.I * factor, self.axes)
 
 
-def merged(parts: list[Solid]) -> Solid:
+def merged(parts: list[MassShare]) -> MassShare:
     """Return several solids as one."""
     if len(parts) == 1:
         return parts[0]
     m = sum(item.m for item in parts)
     if m == 0:
-        return Solid(0.0, np.zeros(3), np.zeros((3, 3)))
+        return MassShare(0.0, np.zeros(3), np.zeros((3, 3)))
     r = np.sum([item.m * item.r for item in parts], axis=0) / m
     steiner = [item.m * (d @ d * np.eye(3) - np.outer(d, d)) for item in parts for d in [item.r - r]]
-    return Solid(m, r, np.sum([item.I for item in parts], axis=0) + np.sum(steiner, axis=0))
+    return MassShare(m, r, np.sum([item.I for item in parts], axis=0) + np.sum(steiner, axis=0))
 
 
-def sphere(r: float, shell: bool) -> Solid:
+def sphere(r: float, shell: bool) -> MassShare:
     """Return a sphere of density 1 (per area for a shell)."""
     moment = (2 / 3 if shell else 2 / 5) * r * r
     m = 4 * math.pi * r * r if shell else 4 / 3 * math.pi * r**3
     return _solid(m, moment, moment, moment)
 
 
-def box(a: float, b: float, c: float, shell: bool) -> Solid:
+def box(a: float, b: float, c: float, shell: bool) -> MassShare:
     """Return a box with the half sides a, b, c of density 1."""
     if not shell:
         return _solid(8 * a * b * c, (b * b + c * c) / 3, (a * a + c * c) / 3, (a * a + b * b) / 3)
@@ -73,12 +73,12 @@ def box(a: float, b: float, c: float, shell: bool) -> Solid:
     return _solid(m, (y + z) / m, (x + z) / m, (x + y) / m)
 
 
-def ellipsoid(a: float, b: float, c: float) -> Solid:
+def ellipsoid(a: float, b: float, c: float) -> MassShare:
     """Return a solid ellipsoid with the half axes a, b, c of density 1."""
     return _solid(4 / 3 * math.pi * a * b * c, (b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5)
 
 
-def cylinder(r: float, h: float, shell: bool) -> Solid:
+def cylinder(r: float, h: float, shell: bool) -> MassShare:
     """Return a cylinder about z with radius r and half length h of density 1."""
     if not shell:
         return _solid(2 * math.pi * r * r * h, r * r / 4 + h * h / 3, r * r / 4 + h * h / 3, r * r / 2)
@@ -88,7 +88,7 @@ def cylinder(r: float, h: float, shell: bool) -> Solid:
     return _solid(m, across / m, across / m, (side * r * r + ends * r * r / 2) / m)
 
 
-def capsule(r: float, h: float, shell: bool) -> Solid:
+def capsule(r: float, h: float, shell: bool) -> MassShare:
     """Return a capsule about z with radius r and half length h of its cylinder, of density 1."""
     if shell:
         side, ball = 4 * math.pi * r * h, 4 * math.pi * r * r
@@ -102,6 +102,6 @@ def capsule(r: float, h: float, shell: bool) -> Solid:
     return _solid(m, across / m, across / m, along / m)
 
 
-def _solid(m: float, x: float, y: float, z: float) -> Solid:
+def _solid(m: float, x: float, y: float, z: float) -> MassShare:
     """Return a solid of mass m with principal moments per mass."""
-    return Solid(m, np.zeros(3), m * np.diag([x, y, z]), np.eye(3))
+    return MassShare(m, np.zeros(3), m * np.diag([x, y, z]), np.eye(3))

@@ -9,7 +9,7 @@ from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.settings import Settings
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 PASSIVE = ("frictionloss", "armature", "springyield")
 """Properties of tendons that a system here cannot have."""
@@ -30,7 +30,7 @@ class Tendon:
     """
 
     name: str
-    element: Element
+    element: XmlElement
     ratios: Mapping[str, float]
     stiffness: float
     damping: float
@@ -40,7 +40,7 @@ class Tendon:
 
 
 def tendons_of(
-    root: Element, defaults: Defaults, settings: Settings, joints: Mapping[str, ModelJoint], limits: bool
+    root: XmlElement, defaults: Defaults, settings: Settings, joints: Mapping[str, ModelJoint], limits: bool
 ) -> tuple[dict[str, Tendon], set[str]]:
     """Return the fixed tendons of a model by name, and the names of the spatial ones.
 
@@ -70,20 +70,20 @@ def tendons_of(
             elif item.tag == "spatial":
                 active = (*PASSIVE, "stiffness", "damping")
                 if acting := next((key for key in active if _first(reader, filled, key)), None):
-                    what = f"the spatial tendon '{name}' has {acting}: only fixed tendons, over joints, are modelled"
-                    raise reader.error(item, ModelError(what))
+                    message = f"the spatial tendon '{name}' has {acting}: only fixed tendons, over joints, are modelled"
+                    raise reader.error(item, ModelError(message))
                 spatial.add(name)
             else:
                 raise reader.error(item, ModelError(f"a <tendon> holds <fixed> and <spatial>, not <{item.tag}>"))
             held = settings.limits(reader, filled, f"tendon '{name}'", "range", "limited")
             if held and limits and settings.flags["limit"]:
-                what = f"tendon '{name}': the limits of a tendon are not modelled: remove its range, or say limited="
-                raise reader.error(item, ModelError(f'{what}"false", or read without limits (--no-limits)'))
+                message = f"tendon '{name}': the limits of a tendon are not modelled: remove its range, or say limited="
+                raise reader.error(item, ModelError(f'{message}"false", or read without limits (--no-limits)'))
     return fixed, spatial
 
 
 def _fixed(
-    reader: Attributes, element: Element, name: str, settings: Settings, joints: Mapping[str, ModelJoint]
+    reader: Attributes, element: XmlElement, name: str, settings: Settings, joints: Mapping[str, ModelJoint]
 ) -> Tendon:
     if acting := next((key for key in PASSIVE if _first(reader, element, key)), None):
         raise reader.error(element, ModelError(f"tendon '{name}' has {acting}, which is not modelled: set it to 0"))
@@ -104,20 +104,20 @@ def _fixed(
     reference = sum(ratio * joints[joint].ref for joint, ratio in ratios.items())
     efforts = settings.limits(reader, element, f"tendon '{name}'", "actuatorfrcrange", "actuatorfrclimited")
     if efforts and not efforts[0] <= 0 <= efforts[1]:
-        what = f"tendon '{name}': actuatorfrcrange needs a first number of at most 0 and a second of at least 0"
-        raise reader.error(element, ValueRangeError(what))
+        message = f"tendon '{name}': actuatorfrcrange needs a first number of at most 0 and a second of at least 0"
+        raise reader.error(element, ValueRangeError(message))
     return Tendon(name, element, ratios, stiffness, damping, slack, reference, efforts)
 
 
-def _first(reader: Attributes, element: Element, attribute: str) -> float:
+def _first(reader: Attributes, element: XmlElement, attribute: str) -> float:
     """Return a coefficient; those of higher powers have to be zero.
 
     Raises:
         ModelError: they are not.
     """
     words = element.attributes.get(attribute, "0").split()
-    found = reader.numbers(element, attribute, "0", len(words) or 1)
-    if any(found[1:]):
-        what = f"<{element.tag} {attribute}>: only the first coefficient is taken, set the others to 0"
-        raise reader.error(element, ModelError(what))
-    return found[0]
+    coefficients = reader.numbers(element, attribute, "0", len(words) or 1)
+    if any(coefficients[1:]):
+        message = f"<{element.tag} {attribute}>: only the first coefficient is taken, set the others to 0"
+        raise reader.error(element, ModelError(message))
+    return coefficients[0]

@@ -4,22 +4,22 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mbfmu.model.mjcf.bodies import WORLD, Bodies, ModelBody
+from mbfmu.model.mjcf.bodies import WORLD, MjcfBodies, ModelBody
 from mbfmu.model.mjcf.joints import ModelJoint
-from mbfmu.model.mjcf.keyframe import Start
-from mbfmu.model.mjcf.poses import HERE, Place, about
-from mbfmu.model.robot.robot import Limit, Link, Origin, Robot, RobotJoint
+from mbfmu.model.mjcf.keyframe import JointStart
+from mbfmu.model.mjcf.poses import HERE, RigidPose, about
+from mbfmu.model.robot.robot import Limit, Origin, Robot, RobotJoint, RobotLink
 from mbfmu.model.robot.tree import unlike
-from mbfmu.model.source import Source
+from mbfmu.model.source import SourceText
 
 KINDS = {"hinge": "revolute", "slide": "prismatic", "ball": "ball", "free": "floating"}
 
 
 def robot_of(
-    found: Bodies,
-    source: Source,
+    bodies: MjcfBodies,
+    source: SourceText,
     name: str,
-    starts: Mapping[str, Start],
+    starts: Mapping[str, JointStart],
     armatures: Mapping[str, float],
     guessed: frozenset[str],
     gravity: tuple[float, float, float],
@@ -30,7 +30,7 @@ def robot_of(
     back by it, so that its coordinate is that of the model.
 
     Args:
-        found: the bodies.
+        bodies: the bodies.
         source: file of the model.
         name: name of the model.
         starts: coordinates and rates of joints at the start, by name.
@@ -38,37 +38,37 @@ def robot_of(
         guessed: names of the joints whose start is only where the search for closed loops begins.
         gravity: m/s2.
     """
-    links = {WORLD: Link(WORLD, 1, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))}
+    links = {WORLD: RobotLink(WORLD, 1, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))}
     joints: dict[str, RobotJoint] = {}
-    taken = {**found.joints, **found.bodies}
+    taken = {**bodies.joints, **bodies.bodies}
 
     def add(joint: RobotJoint, body: ModelBody | None) -> None:
         joints[joint.name] = joint
         links[joint.child] = _link(joint.child, joint.line, body)
 
-    for body in found.bodies.values():
-        line, parent, before = body.element.line, body.parent, body.place
+    for body in bodies.bodies.values():
+        line, parent, before = body.element.line, body.parent, body.pose
         last = np.zeros(3)
-        for number, joint in enumerate(body.joints):
+        for index, joint in enumerate(body.joints):
             if joint.kind == "free":
                 before, at = HERE, np.zeros(3)
             else:
                 at = last if joint.kind == "slide" else joint.r
-            end = number == len(body.joints) - 1 and not at.any()
-            child = body.name if end else unlike(f"{body.name}_part{number + 1}", {**taken, **links})
-            origin = before @ Place(at - last, np.eye(3)) @ _back(joint)
-            start = starts.get(joint.name, Start())
+            end = index == len(body.joints) - 1 and not at.any()
+            child = body.name if end else unlike(f"{body.name}_part{index + 1}", {**taken, **links})
+            origin = before @ RigidPose(at - last, np.eye(3)) @ _back(joint)
+            start = starts.get(joint.name, JointStart())
             item = RobotJoint(
                 joint.name, joint.element.line, KINDS[joint.kind], parent, child, Origin.of(origin.r, origin.R),
                 tuple(float(item) for item in joint.axis) if joint.kind in {"hinge", "slide"} else (1.0, 0.0, 0.0),
                 joint.damping, joint.friction if joint.kind in {"hinge", "slide"} else 0.0, _limit(joint), None,
                 joint.armature + armatures.get(joint.name, 0.0), joint.stiffness, joint.rest,
-                start.position or _reference(joint, body.place), start.rate, joint.name in guessed, False,
+                start.position or _reference(joint, body.pose), start.rate, joint.name in guessed, False,
             )  # fmt: skip
             add(item, body if end else None)
             parent, before, last = child, HERE, at
         if body.name not in links:
-            before = before @ Place(-last, np.eye(3))
+            before = before @ RigidPose(-last, np.eye(3))
             tie = unlike(f"{body.name}_fixed", {**taken, **joints})
             none = Limit()
             origin_of = Origin.of(before.r, before.R)
@@ -79,29 +79,29 @@ def robot_of(
     return Robot(name, source, links, joints, WORLD, (), "MJCF", gravity)
 
 
-def _link(name: str, line: int, body: ModelBody | None) -> Link:
+def _link(name: str, line: int, body: ModelBody | None) -> RobotLink:
     if body is None:
-        return Link(name, line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+        return RobotLink(name, line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
     inertia = (body.solid.I + body.solid.I.T) / 2
     size = np.abs(inertia).max()
     inertia = np.where(np.abs(inertia) < 1e-16 * size, 0.0, inertia)
     r = tuple(float(item) for item in body.solid.r)
-    return Link(name, body.element.line, float(body.solid.m), r, inertia, body.visuals)
+    return RobotLink(name, body.element.line, float(body.solid.m), r, inertia, body.visuals)
 
 
-def _back(joint: ModelJoint) -> Place:
+def _back(joint: ModelJoint) -> RigidPose:
     """Return the motion from the reference to the zero of a joint's coordinate."""
     if joint.kind == "hinge" and joint.ref:
-        return Place(np.zeros(3), about(joint.axis, -joint.ref))
-    return Place(-joint.ref * joint.axis, np.eye(3)) if joint.kind == "slide" else HERE
+        return RigidPose(np.zeros(3), about(joint.axis, -joint.ref))
+    return RigidPose(-joint.ref * joint.axis, np.eye(3)) if joint.kind == "slide" else HERE
 
 
-def _reference(joint: ModelJoint, place: Place) -> tuple[float, ...]:
+def _reference(joint: ModelJoint, pose: RigidPose) -> tuple[float, ...]:
     """Return the coordinates of a joint at its reference."""
     from mbfmu.model.robot.assembly import quaternion
 
     if joint.kind == "free":
-        return (*(float(item) for item in place.r), *quaternion(place.R))
+        return (*(float(item) for item in pose.r), *quaternion(pose.R))
     return (1.0, 0.0, 0.0, 0.0) if joint.kind == "ball" else (joint.ref,)
 
 

@@ -7,7 +7,7 @@ from mbfmu.errors import ModelError, nearest
 from mbfmu.model.mjcf.laws import AFFINE, OTHERS
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.unread import Rule, left_out, quiet, refused
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 SECTIONS = {"compiler", "option", "size", "default", "worldbody", "tendon", "equality", "actuator", "keyframe"}
 """Sections of a model that are read."""
@@ -83,7 +83,7 @@ NAMES: dict[str, str] = {
 check."""
 
 
-def unread(reader: Attributes, root: Element) -> Iterator[str]:
+def unread(reader: Attributes, root: XmlElement) -> Iterator[str]:
     """Yield the tags of the sections that are left out and change no motion, of some those of each element in them.
 
     Raises:
@@ -99,7 +99,7 @@ def unread(reader: Attributes, root: Element) -> Iterator[str]:
             _check(reader, element)
 
 
-def inside(reader: Attributes, element: Element) -> Counter[str]:
+def inside(reader: Attributes, element: XmlElement) -> Counter[str]:
     """Return the number of the elements in a body or frame that are left out and change no motion, by tag.
 
     Raises:
@@ -108,7 +108,7 @@ def inside(reader: Attributes, element: Element) -> Counter[str]:
     return Counter(item.tag for item in left_out(reader, element, BODY, INSIDE))
 
 
-def _check(reader: Attributes, element: Element) -> None:
+def _check(reader: Attributes, element: XmlElement) -> None:
     """Raise an error if an element or one in it has an attribute that MJCF does not have, or a class an element."""
     if element.tag == "default":
         list(left_out(reader, element, CLASSES, quiet("camera light pair")))

@@ -10,7 +10,7 @@ from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UnknownNameErro
 from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.modifiers import check_names, check_nesting
 from mbfmu.model.modelica.stubs import whole
-from mbfmu.model.source import Source
+from mbfmu.model.source import SourceText
 
 FILE = "input.mo"
 """Name of the text in the compiler's messages."""
@@ -25,7 +25,7 @@ SOURCE = re.compile(
 )
 """Declaration of a torque or force with an input."""
 WITHIN = re.compile(r"\s*within\b([\s\w.]*);", re.ASCII)
-"""Beginning of a file that tells the package it belongs to."""
+"""Beginning of a file that names the package it belongs to."""
 DEEPEST = 60
 """Deepest nesting of parentheses; a compiler that recurses without limit could end the process."""
 
@@ -34,7 +34,7 @@ def plain(text: str) -> str:
     """Return a text in which comments and strings are blank, at the same lines and columns."""
     return re.sub(
         r'"(?:\\.|[^"\\])*"|/\*.*?\*/|//[^\n]*',
-        lambda found: re.sub(r"[^\n]", " ", found[0]),
+        lambda match: re.sub(r"[^\n]", " ", match[0]),
         text,
         flags=re.DOTALL,
     )
@@ -43,22 +43,22 @@ def plain(text: str) -> str:
 def models_in(text: str) -> Iterator[str]:
     """Yield the full names of the models of a text without comments, in the order in which they end."""
     stack: list[tuple[str, bool]] = []
-    for found in CLASS.finditer(text):
+    for match in CLASS.finditer(text):
         path = ".".join(name for name, _ in stack)
-        if found["end"]:
-            if stack and found["end"] == stack[-1][0]:
+        if match["end"]:
+            if stack and match["end"] == stack[-1][0]:
                 _, is_model = stack.pop()
                 if is_model:
                     yield path
             continue
-        is_model = found["kind"] in {"model", "class"} and not found["partial"]
-        if not found["short"]:
-            stack.append((found["name"], is_model))
+        is_model = match["kind"] in {"model", "class"} and not match["partial"]
+        if not match["short"]:
+            stack.append((match["name"], is_model))
         elif is_model:
-            yield f"{path}.{found['name']}" if path else found["name"]
+            yield f"{path}.{match['name']}" if path else match["name"]
 
 
-def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, Any]]:
+def flat_model(text: str, model: str, source: SourceText) -> tuple[str, dict[str, Any]]:
     """Return the name of a model and the model without hierarchy, as rumoca gives it.
 
     Args:
@@ -71,6 +71,7 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
         UnknownNameError: there is no such model.
         ModelFileError: the text has a mistake, or a class that is not read.
     """
+    # which model: the one named, else the last of the file
     code = plain(text)
     within = WITHIN.match(code)
     home = re.sub(r"\s", "", within[1]) if within else ""
@@ -81,11 +82,12 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
         model = model.removeprefix(f"{home}.")
     if model and model not in known:
         raise source.error(1, UnknownNameError(f"there is no model '{model}'; {nearest(model, known)}"))
+    # what the compiler cannot take or loses is refused first
     depth = 0
-    for place, sign in enumerate(code):
+    for position, sign in enumerate(code):
         depth += (sign in "([{") - (sign in ")]}")
         if depth > DEEPEST:
-            raise source.error(code.count("\n", 0, place) + 1, "parentheses are nested too deeply")
+            raise source.error(code.count("\n", 0, position) + 1, "parentheses are nested too deeply")
     check_nesting(code, source)
     chosen = model or known[-1]
     try:
@@ -94,6 +96,7 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
             import rumoca
     except ImportError:
         raise UsageError(f"a .mo file needs rumoca: {extras.command('modelica')}") from None
+    # the compiler gets the declarations of the library in front, on lines that keep the user's numbers
     kept = re.sub(r"[^\n]", " ", text[: within.end()]) + text[within.end() :] if within else text
     everything = whole(kept, home)
     try:
@@ -101,8 +104,8 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
             rumoca.Session().loads(everything, model=f"{home}.{chosen}" if home else chosen).to_dict("flat")
         )
     except rumoca.RumocaError as error:
-        told = next((item.message for item in rumoca.validate_source(everything, filename=FILE)), str(error))
-        raise _mistake(told if "\u256d" in told else str(error), code, source) from None
+        message = next((item.message for item in rumoca.validate_source(everything, filename=FILE)), str(error))
+        raise _mistake(message if "\u256d" in message else str(error), code, source) from None
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
@@ -111,48 +114,50 @@ def flat_model(text: str, model: str, source: Source) -> tuple[str, dict[str, An
     return chosen, flat
 
 
-def _mistake(told: str, code: str, source: Source) -> MbfmuError:
+def _mistake(text: str, code: str, source: SourceText) -> MbfmuError:
     """Return the error for what the compiler says, of which what is said of the user's own text counts first."""
-    own = [
+    # the first mistake in the user's own text
+    of_user = [
         part
-        for part in re.split(r"(?<=\]); ", told)
+        for part in re.split(r"(?<=\]); ", text)
         if (spot := re.search(r"\[[^\[\]]*?:(\d+):\d+\]$", part)) and int(spot[1]) <= code.count("\n") + 1
     ]
-    told = own[0] if own else told
-    place = re.search(r"\[[^\[\]]*?:(\d+):\d+\]", told)
-    wanted = re.search(r"unresolved type[\w ]*: '([\w.]+)'", told) or re.search(r"unresolved [\w ]*: '([\w.]+)'", told)
+    text = of_user[0] if of_user else text
+    position = re.search(r"\[[^\[\]]*?:(\d+):\d+\]", text)
+    wanted = re.search(r"unresolved type[\w ]*: '([\w.]+)'", text) or re.search(r"unresolved [\w ]*: '([\w.]+)'", text)
     if wanted:
         name = wanted[1]
         if "type" in wanted[0]:
             known = {path.rpartition(".")[2]: path for path in CLASSES}
-            what = f"the class '{name}' is not read; {nearest(name.rpartition('.')[2], known)}"
+            reason = f"the class '{name}' is not read; {nearest(name.rpartition('.')[2], known)}"
         else:
-            what = f"there is no '{name}'"
-        return source.error(_line_of(name, code), UnknownNameError(what))
-    if "unbalanced model" in told and (loose := next(_loose(code), None)):
-        what = f"'{loose[1]}' is connected to no input: declare 'Modelica.Blocks.Interfaces.RealInput' and connect it"
-        return source.error(loose[0], ModelError(what))
-    if counts := re.search(r"unbalanced model: (\d+) equations, (\d+) unknowns", told):
-        what = (
+            reason = f"there is no '{name}'"
+        return source.error(_line_of(name, code), UnknownNameError(reason))
+    # counts of equations and unknowns: an input that nothing drives, or connectors without an equation
+    if "unbalanced model" in text and (loose := next(_loose(code), None)):
+        reason = f"'{loose[1]}' is connected to no input: declare 'Modelica.Blocks.Interfaces.RealInput' and connect it"
+        return source.error(loose[0], ModelError(reason))
+    if counts := re.search(r"unbalanced model: (\d+) equations, (\d+) unknowns", text):
+        reason = (
             f"the model has {counts[1]} equations for {counts[2]} unknowns: connect each input once, and each connector"
         )
-        return source.error(1, ModelError(f"{what} of a model's parts inside that model alone"))
-    quoted = [name for name in re.findall(r"`([\w.]+)`", told) if _line_of(name, code) > 1]
-    line = int(place[1]) if place else _line_of(quoted[-1], code) if quoted else 1
-    if said := re.search(r"×\s*(.+)", told):
+        return source.error(1, ModelError(f"{reason} of a model's parts inside that model alone"))
+    quoted = [name for name in re.findall(r"`([\w.]+)`", text) if _line_of(name, code) > 1]
+    line = int(position[1]) if position else _line_of(quoted[-1], code) if quoted else 1
+    if said := re.search(r"×\s*(.+)", text):
         return source.error(line, ModelFileError(said[1]))
-    told = re.sub(r"^.*failed in \w+: (unsupported Flat semantic owner `[^`]*`: )?", "", told, flags=re.DOTALL)
-    brief = re.sub(r"\s*Related failures.*|\[input\.mo:\d+:\d+\]|<resolve> ", "", told, flags=re.DOTALL)
+    text = re.sub(r"^.*failed in \w+: (unsupported Flat semantic owner `[^`]*`: )?", "", text, flags=re.DOTALL)
+    brief = re.sub(r"\s*Related failures.*|\[input\.mo:\d+:\d+\]|<resolve> ", "", text, flags=re.DOTALL)
     return source.error(line, ModelFileError(" ".join(brief.split())))
 
 
 def _loose(code: str) -> Iterator[tuple[int, str]]:
     """Yield line and name of the inputs of torques and forces that stand in no equation."""
-    for found in SOURCE.finditer(code):
-        wanted = {"Torque": "tau", "Force": "f"}[found["source"]] if found["source"] else found["world"].lower()
-        given = re.search(rf"\b{wanted}\s*=", found["rest"])
-        if not given and not re.search(rf"\b{found['name']}\s*(\[[^\]]*\])?\s*\.\s*{wanted}\b", code):
-            yield code.count("\n", 0, found.start("name")) + 1, f"{found['name']}.{wanted}"
+    for match in SOURCE.finditer(code):
+        wanted = {"Torque": "tau", "Force": "f"}[match["source"]] if match["source"] else match["world"].lower()
+        binding = re.search(rf"\b{wanted}\s*=", match["rest"])
+        if not binding and not re.search(rf"\b{match['name']}\s*(\[[^\]]*\])?\s*\.\s*{wanted}\b", code):
+            yield code.count("\n", 0, match.start("name")) + 1, f"{match['name']}.{wanted}"
 
 
 def _line_of(name: str, code: str) -> int:

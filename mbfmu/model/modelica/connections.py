@@ -39,10 +39,10 @@ def sets_of(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
 
 def entries(flat: dict[str, Any], name: str) -> list[str]:
     """Return the names of the entries of a variable, or its own name if it is a scalar."""
-    found = [name]
+    names = [name]
     for size in flat["variables"].get(name, {"dims": []})["dims"]:
-        found = [f"{item}[{place}]" for item in found for place in range(1, size + 1)]
-    return found
+        names = [f"{item}[{index}]" for item in names for index in range(1, size + 1)]
+    return names
 
 
 def equal(item: Any) -> tuple[str, str] | None:
@@ -61,7 +61,7 @@ def named(tree: Any) -> str:
     match tree:
         case {"VarRef": {"name": {"name": name}, "subscripts": subscripts}}:
             places = [item["Index"]["value"] for item in subscripts if "Index" in item]
-            return f"{name}{''.join(f'[{place}]' for place in places)}" if len(places) == len(subscripts) else ""
+            return f"{name}{''.join(f'[{index}]' for index in places)}" if len(places) == len(subscripts) else ""
     return ""
 
 

@@ -33,7 +33,7 @@ Array = Any
 Localized = Callable[[Value, str], Value]
 
 
-class Element:
+class ModelicaComponent:
     """A component of the flat model, whose values are read by name.
 
     Args:
@@ -41,11 +41,11 @@ class Element:
         kind: path of its class.
         values: the values of the flat model.
         localized: function that writes an expression of full names for a sub-system.
-        told: notices, to which it adds.
+        notices: notices, to which it adds.
     """
 
-    def __init__(self, name: str, kind: str, values: Values, localized: Localized, told: list[str]) -> None:
-        self.name, self.kind, self.values, self.localized, self.told = name, kind, values, localized, told
+    def __init__(self, name: str, kind: str, values: Values, localized: Localized, notices: list[str]) -> None:
+        self.name, self.kind, self.values, self.localized, self.notices = name, kind, values, localized, notices
         self.scope = ""
 
     def full(self, label: str) -> Any:
@@ -82,8 +82,8 @@ class Element:
         Raises:
             AxisError: it has no length.
         """
-        found = self.numbers(label)
-        return tuple(float(item) for item in unit(found, f"{self.name}.{label}"))
+        components = self.numbers(label)
+        return tuple(float(item) for item in unit(components, f"{self.name}.{label}"))
 
     def start(self, label: str) -> Any:
         """Return a start value: as it is if it is fixed, else where the search begins; None where nothing is said.
@@ -92,8 +92,8 @@ class Element:
             ModelError: that of a rate is not fixed.
         """
         variable = self.values.variables[f"{self.name}.{label}"]
-        found = self.values.of(f"{self.name}.{label}", "start")
-        entries = found if isinstance(found, list) else [found]
+        start_value = self.values.of(f"{self.name}.{label}", "start")
+        entries = start_value if isinstance(start_value, list) else [start_value]
         fixed = variable["fixed"] or [False]
         fixed = list(fixed) * len(entries) if len(fixed) == 1 else list(fixed)
         rate = label.startswith(("v", "w"))
@@ -104,11 +104,11 @@ class Element:
             elif entry == 0.0:
                 made.append(None)
             elif rate:
-                what = "is not fixed, so that nothing says whether the motion begins with it"
-                raise ModelError(f"the start of '{self.name}.{label}' {what}: write fixed=true, or leave it out")
+                reason = "is not fixed, so that nothing says whether the motion begins with it"
+                raise ModelError(f"the start of '{self.name}.{label}' {reason}: write fixed=true, or leave it out")
             else:
                 made.append(guess(self.local(entry)))
-        if not isinstance(found, list):
+        if not isinstance(start_value, list):
             return made[0]
         return tuple(made) if any(entry is not None for entry in made) else None
 
@@ -128,8 +128,8 @@ class Element:
         """
         w = self.numbers(label)
         if w.any() and not self.flag(switch):
-            what = "is not fixed, so that nothing says whether the motion begins with it"
-            raise ModelError(f"'{self.name}.{label}' {what}: write {switch}=true, or leave it out")
+            reason = "is not fixed, so that nothing says whether the motion begins with it"
+            raise ModelError(f"'{self.name}.{label}' {reason}: write {switch}=true, or leave it out")
         return w
 
     def turned(self) -> Array | None:
@@ -141,8 +141,8 @@ class Element:
         angles = self.numbers("angles_start")
         if not self.flag("angles_fixed"):
             if angles.any():
-                what = "are not fixed, so that nothing says whether the motion begins with them"
-                raise ModelError(f"'{self.name}.angles_start' {what}: write angles_fixed=true, or leave them out")
+                reason = "are not fixed, so that nothing says whether the motion begins with them"
+                raise ModelError(f"'{self.name}.angles_start' {reason}: write angles_fixed=true, or leave them out")
             return None
         return sequence(self.numbers("sequence_start"), angles)
 
@@ -176,7 +176,7 @@ def two_axes(x: Array, y: Array, name: str) -> Array:
     return np.column_stack((e_x, np.cross(e_z, e_x), e_z))
 
 
-def _world(e: Element, name: str) -> Component:
+def _world(e: ModelicaComponent, name: str) -> Component:
     kind = e.full("gravityType")
     if kind == "PointGravity":
         raise ModelError(f"'{e.name}': gravityType PointGravity is not read; use UniformGravity")
@@ -184,39 +184,39 @@ def _world(e: Element, name: str) -> Component:
     return World(name, g=g, n=e.direction("n"))
 
 
-def _moving(e: Element) -> dict[str, Any]:
-    found = e.starts("r_0", "v_0")
+def _moving(e: ModelicaComponent) -> dict[str, Any]:
+    starts = e.starts("r_0", "v_0")
     R = e.turned()
     w = e.spin("w_0_start", "w_0_fixed")
     if R is not None:
-        found["Q"] = quaternion(R)
+        starts["Q"] = quaternion(R)
     if e.flag("w_0_fixed"):
         if R is None and w.any():
             raise ModelError(f"'{e.name}': w_0_start that is fixed needs angles_fixed=true")
-        found["w_a"] = tuple(float(item) for item in (w if R is None else R.T @ w))
-    return found
+        starts["w_a"] = tuple(float(item) for item in (w if R is None else R.T @ w))
+    return starts
 
 
 INERTIA = ("m", "I_11", "I_22", "I_33", "I_21", "I_31", "I_32")
 
 
-def _body(e: Element, name: str) -> Component:
+def _body(e: ModelicaComponent, name: str) -> Component:
     inertia: dict[str, Any] = {key: e.value(key) for key in INERTIA}
     return Body(name, r_CM=e.vector("r_CM"), **inertia, **_moving(e))
 
 
-def _shape(e: Element, name: str) -> Component:
+def _shape(e: ModelicaComponent, name: str) -> Component:
     inertia: dict[str, Any] = {key: e.value(key) for key in INERTIA}
     return BodyShape(name, r=e.vector("r"), r_CM=e.vector("r_CM"), **inertia, **_moving(e))
 
 
-def _solid(e: Element, name: str, m: Value, moments: tuple[Value, ...], R: Array) -> Component:
+def _solid(e: ModelicaComponent, name: str, m: Value, moments: tuple[Value, ...], R: Array) -> Component:
     """Return a body of homogeneous material, with moments about its own axes, the columns of R."""
     along = e.full("lengthDirection")
     length = e.full("length")
     direction = unit(e.numbers("lengthDirection"), f"{e.name}.lengthDirection")
     if any(map(e.values.varies, along)) and np.count_nonzero(direction) > 1:
-        e.told.append(f"the direction of '{e.name}' is a number, whatever its parameters become")
+        e.notices.append(f"the direction of '{e.name}' is a number, whatever its parameters become")
     shift = [joined("*", joined("/", length, 2.0), float(item)) for item in direction]
     centre = [joined("+", one, other) for one, other in zip(e.full("r_shape"), shift, strict=True)]
     tensor: dict[str, Any] = {}
@@ -230,7 +230,7 @@ def _solid(e: Element, name: str, m: Value, moments: tuple[Value, ...], R: Array
     return BodyShape(name, r=e.vector("r"), r_CM=tuple(map(e.local, centre)), m=e.local(m), **tensor, **_moving(e))
 
 
-def _box(e: Element, name: str) -> Component:
+def _box(e: ModelicaComponent, name: str) -> Component:
     length, width, height, wi, hi = (
         text(e.full(key)) for key in ("length", "width", "height", "innerWidth", "innerHeight")
     )
@@ -245,7 +245,7 @@ def _box(e: Element, name: str) -> Component:
     return _solid(e, name, f"{mo} - {mi}", moments, R)
 
 
-def _cylinder(e: Element, name: str) -> Component:
+def _cylinder(e: ModelicaComponent, name: str) -> Component:
     length, outer, inner, density = (text(e.full(key)) for key in ("length", "diameter", "innerDiameter", "density"))
     mo, mi = f"{density}*pi*{length}*{outer}**2/4", f"{density}*pi*{length}*{inner}**2/4"
     across = f"({mo}*({length}**2 + 3*{outer}**2/4) - {mi}*({length}**2 + 3*{inner}**2/4))/12"
@@ -254,7 +254,7 @@ def _cylinder(e: Element, name: str) -> Component:
     return _solid(e, name, f"{mo} - {mi}", moments, R)
 
 
-def _rotation(e: Element, name: str) -> Component:
+def _rotation(e: ModelicaComponent, name: str) -> Component:
     kind = e.full("rotationType")
     n, angle = (0.0, 0.0, 1.0), 0.0  # type: tuple[float, ...], Value
     if kind == "RotationAxis":
@@ -267,31 +267,31 @@ def _rotation(e: Element, name: str) -> Component:
     return FixedRotation(name, r=e.vector("r"), n=n, angle=angle)
 
 
-def _relative(e: Element) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _relative(e: ModelicaComponent) -> dict[str, Any]:
+    starts: dict[str, Any] = {}
     R = e.turned()
     if R is not None:
-        found["Q_rel"] = quaternion(R)
+        starts["Q_rel"] = quaternion(R)
     w = e.spin("w_rel_a_start", "w_rel_a_fixed")
     if e.flag("w_rel_a_fixed"):
-        found["w_rel"] = tuple(float(item) for item in w)
-    return found
+        starts["w_rel"] = tuple(float(item) for item in w)
+    return starts
 
 
-def _spring(e: Element, name: str) -> Component:
+def _spring(e: ModelicaComponent, name: str) -> Component:
     if e.number("m"):
         raise ModelError(f"'{e.name}': a spring with mass is not read; leave m = 0")
     return Spring(name, c=e.value("c"), s_unstretched=e.value("s_unstretched"))
 
 
-def _resolved(e: Element) -> str:
-    found = e.full("resolveInFrame")
-    if found not in RESOLVED:
-        raise ModelError(f"'{e.name}': resolveInFrame {found} is not read; use {' or '.join(RESOLVED)}")
-    return str(found)
+def _resolved(e: ModelicaComponent) -> str:
+    frame = e.full("resolveInFrame")
+    if frame not in RESOLVED:
+        raise ModelError(f"'{e.name}': resolveInFrame {frame} is not read; use {' or '.join(RESOLVED)}")
+    return str(frame)
 
 
-ELEMENTS: dict[str, Callable[[Element, str], Component]] = {
+ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
     f"{MULTIBODY}.World": _world,
     f"{MULTIBODY}.Parts.Fixed": lambda e, name: FixedTranslation(name, r=e.vector("r")),
     f"{MULTIBODY}.Parts.FixedTranslation": lambda e, name: FixedTranslation(name, r=e.vector("r")),
@@ -342,18 +342,18 @@ def _flanged(zero: str, spring: Callable[..., Component], damper: Callable[..., 
         damper: class of the damper.
     """
 
-    def make(e: Element, name: str, joint: str, sign: float) -> Iterator[Component]:
+    def make(e: ModelicaComponent, name: str, joint: str, sign: float) -> Iterator[Component]:
         kind = e.kind.rpartition(".")[2]
         if "Spring" in kind:
             yield spring(name, joint=joint, c=e.value("c"), **{zero: _signed(e.value(zero), sign)})
         if "Damper" in kind:
-            own = f"{name}_damper" if "Spring" in kind else name
-            yield damper(own, joint=joint, d=e.value("d"))
+            component_name = f"{name}_damper" if "Spring" in kind else name
+            yield damper(component_name, joint=joint, d=e.value("d"))
 
     return make
 
 
-def _mass(e: Element, name: str, joint: str, _: float) -> Iterator[Component]:
+def _mass(e: ModelicaComponent, name: str, joint: str, _: float) -> Iterator[Component]:
     if e.number("L"):
         raise ModelError(f"'{e.name}': a mass with a length is not read; leave L = 0")
     yield TranslationalRotor(name, joint=joint, J=e.value("m"), ratio=1.0)
@@ -362,13 +362,13 @@ def _mass(e: Element, name: str, joint: str, _: float) -> Iterator[Component]:
 def _law(label: str) -> Any:
     """Return a function that makes an effort on the axis of a joint, whose value the class has under a label."""
 
-    def make(e: Element, name: str, joint: str, _: float) -> Iterator[Component]:
+    def make(e: ModelicaComponent, name: str, joint: str, _: float) -> Iterator[Component]:
         yield AxisLaw(name, joint=joint, formula=e.value(label))
 
     return make
 
 
-AXIS: dict[str, Callable[[Element, str, str, float], Iterator[Component]]] = {
+AXIS: dict[str, Callable[[ModelicaComponent, str, str, float], Iterator[Component]]] = {
     **{
         f"Modelica.Mechanics.{domain}.Components.{kind}": make
         for domain, make in (

@@ -26,7 +26,7 @@ SEEN = {
 """Parameters without effect on the motion, by type; every class takes those that it does not declare itself."""
 UNUSED = {"mu": "Real", "z_0_start": "Real[3]", "z_rel_a_start": "Real[3]", "fixedRotationAtFrame_a": "Boolean",
           "fixedRotationAtFrame_b": "Boolean"}  # fmt: skip
-"""Parameters that something else decides here, by name, with their types: they are taken, and told."""
+"""Parameters that have no effect in mbfmu, by name, with their types: they are read, and a warning names them."""
 REFUSED = ("z_0_fixed", "z_rel_a_fixed")
 """Switches that fix the start of an angular acceleration."""
 START_ANGLES = (

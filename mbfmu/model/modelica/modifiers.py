@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, nearest
-from mbfmu.model.source import Source
+from mbfmu.model.source import SourceText
 
 NAME = r"[A-Za-z_]\w*"
 ITEM = re.compile(rf"\s*(?:(?:each|final)\s+)*(?P<name>{NAME}(?:\s*\.\s*{NAME})*)\s*(?=\(|=(?!=))", re.ASCII)
@@ -36,35 +36,35 @@ class Modifier:
 def modifiers_in(code: str) -> Iterator[Modifier]:
     """Yield the modifiers of a text without comments and strings; those in annotations are left out."""
     end = 0
-    for found in OWNER.finditer(code):
-        if found.start() < end:
+    for match in OWNER.finditer(code):
+        if match.start() < end:
             continue
-        if found["name"] == "annotation":
-            end = _end(code, found.end(), ")")
-        elif listed := _listed(code, found.end(), (found["name"],)):
+        if match["name"] == "annotation":
+            end = _end(code, match.end(), ")")
+        elif listed := _listed(code, match.end(), (match["name"],)):
             items, end = listed
             yield from items
 
 
-def check_nesting(code: str, source: Source) -> None:
+def check_nesting(code: str, source: SourceText) -> None:
     """Raise an error for what the compiler loses: dotted names, and attributes beside a value inside a component.
 
     Raises:
         ModelError: there is such a modifier.
     """
     for item in modifiers_in(code):
-        what = ""
+        message = ""
         name = item.path[-1]
         if "." in name:
             first, _, rest = name.partition(".")
-            what = f"the modifier '{name}' of '{item.path[-2]}' is not read: write {first}({rest}=...)"
+            message = f"the modifier '{name}' of '{item.path[-2]}' is not read: write {first}({rest}=...)"
         elif item.both and len(item.path) > 2:
-            what = f"the modifier '{name}' of '{item.path[-2]}' has attributes and a value: give the value alone"
-        if what:
-            raise _wrong(code, item, source, ModelError(what))
+            message = f"the modifier '{name}' of '{item.path[-2]}' has attributes and a value: give the value alone"
+        if message:
+            raise _wrong(code, item, source, ModelError(message))
 
 
-def check_names(code: str, variables: Iterable[str], source: Source) -> None:
+def check_names(code: str, variables: Iterable[str], source: SourceText) -> None:
     """Raise an error for modifiers of what is not there in parts of components; the compiler itself finds the others.
 
     Args:
@@ -83,46 +83,46 @@ def check_names(code: str, variables: Iterable[str], source: Source) -> None:
     for item in inner:
         if item.path in known or item.path[:-1] not in known:
             continue
-        place, length = ".".join(item.path[:-1]), len(item.path)
+        owner, length = ".".join(item.path[:-1]), len(item.path)
         there = {path[-1] for path in known if len(path) == length and path[:-1] == item.path[:-1]}
         near = nearest(item.path[-1], there or ATTRIBUTES)
-        raise _wrong(code, item, source, UnknownNameError(f"'{place}' has no '{item.path[-1]}'; {near}"))
+        raise _wrong(code, item, source, UnknownNameError(f"'{owner}' has no '{item.path[-1]}'; {near}"))
 
 
-def _wrong(code: str, item: Modifier, source: Source, error: MbfmuError) -> MbfmuError:
+def _wrong(code: str, item: Modifier, source: SourceText, error: MbfmuError) -> MbfmuError:
     return source.error(code.count("\n", 0, item.place) + 1, error)
 
 
-def _listed(code: str, place: int, owner: tuple[str, ...]) -> tuple[list[Modifier], int] | None:
+def _listed(code: str, position: int, owner: tuple[str, ...]) -> tuple[list[Modifier], int] | None:
     """Return the modifiers of a list from the place after its parenthesis, and where it ends; None if it is no list."""
     items: list[Modifier] = []
-    while found := ITEM.match(code, place):
-        path = (*owner, re.sub(r"\s", "", found["name"]))
-        place = found.end()
-        listed = code[place] == "("
+    while item := ITEM.match(code, position):
+        path = (*owner, re.sub(r"\s", "", item["name"]))
+        position = item.end()
+        listed = code[position] == "("
         inner: list[Modifier] = []
         if listed:
-            parsed = _listed(code, place + 1, path)
+            parsed = _listed(code, position + 1, path)
             if parsed is None:
                 return None
-            inner, place = parsed
-        bound = re.compile(r"\s*=(?!=)").match(code, place)
+            inner, position = parsed
+        bound = re.compile(r"\s*=(?!=)").match(code, position)
         if bound:
-            place = _end(code, bound.end(), ",)")
-        items += [Modifier(path, found.start("name"), listed and bound is not None), *inner]
-        follows = re.compile(r"\s*([,)])").match(code, place)
+            position = _end(code, bound.end(), ",)")
+        items += [Modifier(path, item.start("name"), listed and bound is not None), *inner]
+        follows = re.compile(r"\s*([,)])").match(code, position)
         if follows is None:
             return None
-        place = follows.end()
+        position = follows.end()
         if follows[1] == ")":
-            return items, place
+            return items, position
     return None
 
 
-def _end(code: str, place: int, signs: str) -> int:
+def _end(code: str, position: int, signs: str) -> int:
     """Return the place of the first of some signs that stands in no parentheses of its own; the end without."""
     depth = 0
-    for k in range(place, len(code)):
+    for k in range(position, len(code)):
         if depth == 0 and code[k] in signs:
             return k
         depth += (code[k] in "([{") - (code[k] in ")]}")

@@ -41,9 +41,9 @@ class Ports:
     def refuse(self, sets: list[list[str]]) -> None:
         """Raise an error if connectors of two kinds are connected, or flanges alone hold an axis, or two together."""
         for group in sets:
-            found = {self.domain(end): end for end in reversed(group) if self.domain(end)}
-            if len(found) > 1:
-                (one, a), (other, b), *_ = found.items()
+            domains = {self.domain(end): end for end in reversed(group) if self.domain(end)}
+            if len(domains) > 1:
+                (one, a), (other, b), *_ = domains.items()
                 self.at(a.rpartition(".")[0])
                 raise ModelError(f"'{a}' is a {one}, and '{b}', which it is connected to, a {other}")
             axes = [end for end in group if self.is_axis(end)]

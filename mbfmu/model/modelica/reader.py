@@ -13,14 +13,14 @@ from mbfmu.model.expression import Expression
 from mbfmu.model.joints import FreeMotion, Joint
 from mbfmu.model.modelica.compiler import flat_model, plain
 from mbfmu.model.modelica.connections import connected, equal
-from mbfmu.model.modelica.elements import AXIS, ELEMENTS, Element
+from mbfmu.model.modelica.elements import AXIS, ELEMENTS, ModelicaComponent
 from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, UNUSED
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals
 from mbfmu.model.modelica.stubs import ACROSS, TAG, THROUGH
 from mbfmu.model.modelica.values import Values, path_of
 from mbfmu.model.parameter import Parameter
-from mbfmu.model.source import Source, read_bytes
+from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.system import Connection, Subsystem, System
 
 BODY = re.compile(r"\.Parts\.(Body\w*|PointMass)$")
@@ -43,7 +43,7 @@ def read_modelica(path: Path, model: str = "") -> System:
         ModelFileError: the file is missing, or is not such a model.
         ModelError: the model is invalid, or has what is not read; the message begins with file and line.
     """
-    source = Source(str(path), path.parent)
+    source = SourceText(str(path), path.parent)
     content = read_bytes(path, LARGEST)
     try:
         text = content.decode("utf-8-sig")
@@ -52,15 +52,15 @@ def read_modelica(path: Path, model: str = "") -> System:
     if "\0" in text:
         raise source.error(1, "not a text: it has zero bytes")
     name, flat = flat_model(text, model, source)
-    found = _Flat(source, plain(text), flat)
+    flat_system = _Flat(source, plain(text), flat)
     try:
-        system = found.system(name)
+        system = flat_system.system(name)
     except MbfmuError as error:
         if str(error).startswith(f"'{source.name}'"):
             raise
-        raise source.error(found.line, error) from None
-    if found.told:
-        warnings.warn(f"'{path}': {'; '.join(found.told)}", stacklevel=2)
+        raise source.error(flat_system.line, error) from None
+    if flat_system.notices:
+        warnings.warn(f"'{path}': {'; '.join(flat_system.notices)}", stacklevel=2)
     return system
 
 
@@ -76,10 +76,10 @@ class _Scope:
 class _Flat:
     """A flat model on its way to a system."""
 
-    def __init__(self, source: Source, code: str, flat: dict[str, Any]) -> None:
+    def __init__(self, source: SourceText, code: str, flat: dict[str, Any]) -> None:
         self.source, self.code, self.flat = source, code, flat
         self.variables: dict[str, Any] = flat["variables"]
-        self.told: list[str] = []
+        self.notices: list[str] = []
         self.line = 1
         self.starts: dict[str, dict[str, tuple[str, Value]]] = {}
         self.scopes: dict[str, _Scope] = {"": _Scope()}
@@ -110,61 +110,28 @@ class _Flat:
         self.refuse()
         worlds = [key for key, kind in self.kinds.items() if kind == f"{MULTIBODY}.World"]
         if len(worlds) != 1:
-            what = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
-            raise ModelError(what)
+            message = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
+            raise ModelError(message)
+        # connected ends, over rigid flanges too, and what they do not allow
         rigid = ((key, CLASSES[kind].flanges) for key, kind in self.kinds.items() if CLASSES[kind].rigid)
         sets = connected(self.flat, [(f"{key}.{a}", f"{key}.{b}") for key, (a, b) in rigid])
         self.ports.refuse(sets)
         self.refuse_accelerations()
-        self.tell_unused()
-        joined = {end: group for group in sets for end in group}
-        for key, item in self.variables.items():
-            if self.is_parameter(key, item):
-                self.at(key)
-                self.values.named(path_of(key), self.values.of(key), [])
-                self.values.own.update(dict.fromkeys(self.entries(path_of(key), self.values.of(key))))
-        extra: list[tuple[str, str]] = []
-        for key, kind in self.kinds.items():
-            self.at(key)
-            element = Element(key, kind, self.values, self.localized, self.told)
-            scope, _, leaf = path_of(key).rpartition(".")
-            if kind in AXIS:
-                self.axis(element, joined)
-                continue
-            if CLASSES[kind].shows:
-                self.told.append(f"'{key}' is left out: it only shows or measures")
-                continue
-            if kind == f"{MULTIBODY}.Parts.Fixed":
-                extra.append((f"{path_of(worlds[0])}.frame_b", f"{path_of(key)}.frame_a"))
-            element.scope = scope
-            made = ELEMENTS[kind](element, leaf)
-            self.scope(scope).components.append(made)
-            self.drive(element, made)
-        for path in list(self.values.own):
-            self.parameter(path)
-        for item in dict.fromkeys(self.values.without):
-            if self.owner(item) is None:
-                self.told.append(f"'{item}' has no value: its start value is taken")
-        for key, *others in self.floating(sets, worlds[0]):
-            joint = f"{path_of(key).replace('.', '_')}_free"
-            self.scopes[""].components.append(FreeMotion(joint))
-            extra += [
-                (f"{path_of(worlds[0])}.frame_b", f"{joint}.frame_a"),
-                (f"{joint}.frame_b", f"{path_of(key)}.frame_a"),
-            ]
-            if not others and self.kinds[key].endswith(".PointMass"):
-                self.turn_freely(path_of(key))
-        connections = [Connection(*pair) for pair in extra]
+        self.report_unused()
+        # parameters under their own names, then components, which refer to them
+        self.name_parameters()
+        fixed = self.components(worlds[0], {end: group for group in sets for end in group})
+        self.parameters()
+        # connections: of what is fixed, of what floats, and along each set from its first frame
+        connections = [*fixed, *self.free_motions(sets, worlds[0])]
         for group in sets:
             ends = [end for end in group if self.ports.is_frame(end)]
             connections += [Connection(path_of(ends[0]), path_of(end)) for end in ends[1:]]
+        # start values on axes, drives and outputs
         self.begin()
         self.actuate()
-        for output in self.signals.outputs:
-            self.at(output)
-            self.told += self.signals.show(output)
-        for entry in self.signals.unused():
-            self.told.append(f"the input '{entry}' is left out: it is connected to nothing")
+        self.show_signals()
+        # the whole system, and the routes of its signals
         system = self.built("", name.rpartition(".")[2], tuple(connections))
         routes = self.signals.routes([item.name for item in (*system.components, *system.parameters)])
         return replace(
@@ -175,12 +142,81 @@ class _Flat:
             input_starts=routes.starts,
         )
 
-    def tell_unused(self) -> None:
+    def name_parameters(self) -> None:
+        """Keep the parameters of the user's under their own names."""
+        for key, item in self.variables.items():
+            if self.is_parameter(key, item):
+                self.at(key)
+                self.values.named(path_of(key), self.values.of(key), [])
+                self.values.own.update(dict.fromkeys(self.entries(path_of(key), self.values.of(key))))
+
+    def components(self, world: str, joined: dict[str, list[str]]) -> list[Connection]:
+        """Make the components of each scope from those of the library, and return the connections to what is fixed.
+
+        Args:
+            world: name of the world.
+            joined: the set of connected ends that an end is in, by the end.
+        """
+        connections = []
+        for key, kind in self.kinds.items():
+            self.at(key)
+            element = ModelicaComponent(key, kind, self.values, self.localized, self.notices)
+            scope, _, leaf = path_of(key).rpartition(".")
+            if kind in AXIS:
+                self.axis(element, joined)
+                continue
+            if CLASSES[kind].shows:
+                self.notices.append(f"'{key}' is left out: it only shows or measures")
+                continue
+            if kind == f"{MULTIBODY}.Parts.Fixed":
+                connections.append(Connection(f"{path_of(world)}.frame_b", f"{path_of(key)}.frame_a"))
+            element.scope = scope
+            made = ELEMENTS[kind](element, leaf)
+            self.scope(scope).components.append(made)
+            self.drive(element, made)
+        return connections
+
+    def parameters(self) -> None:
+        """Make the parameters of each scope, and add the notices of those without a value."""
+        for path in list(self.values.own):
+            self.parameter(path)
+        for item in dict.fromkeys(self.values.without):
+            if self.owner(item) is None:
+                self.notices.append(f"'{item}' has no value: its start value is taken")
+
+    def free_motions(self, sets: list[list[str]], world: str) -> list[Connection]:
+        """Make a free joint for what hangs on nothing, and return its connections.
+
+        Args:
+            sets: the sets of connected ends.
+            world: name of the world.
+        """
+        connections = []
+        for key, *others in self.floating(sets, world):
+            joint = f"{path_of(key).replace('.', '_')}_free"
+            self.scopes[""].components.append(FreeMotion(joint))
+            connections += [
+                Connection(f"{path_of(world)}.frame_b", f"{joint}.frame_a"),
+                Connection(f"{joint}.frame_b", f"{path_of(key)}.frame_a"),
+            ]
+            if not others and self.kinds[key].endswith(".PointMass"):
+                self.turn_freely(path_of(key))
+        return connections
+
+    def show_signals(self) -> None:
+        """Make the variables that outputs show, and add the notices of inputs that are connected to nothing."""
+        for output in self.signals.outputs:
+            self.at(output)
+            self.notices += self.signals.show(output)
+        for entry in self.signals.unused():
+            self.notices.append(f"the input '{entry}' is left out: it is connected to nothing")
+
+    def report_unused(self) -> None:
         """Add the notices of parameters that are given, but that something else decides here."""
         for name, label in ((name, label) for name in self.kinds for label in UNUSED):
             value = self.variables[f"{name}.{label}"]["binding"]
             if value and (UNUSED[label] != "Boolean" or self.values.number(self.values.of(f"{name}.{label}"))):
-                self.told.append(f"'{name}.{label}' is left out: it has no effect here")
+                self.notices.append(f"'{name}.{label}' is left out: it has no effect here")
 
     def owner(self, name: str) -> str | None:
         """Return the component of the library that a variable belongs to; None if it is the user's own."""
@@ -197,14 +233,14 @@ class _Flat:
             and self.owner(name) is None
         )
 
-    def entries(self, path: str, found: Any) -> Iterable[str]:
+    def entries(self, path: str, value: Any) -> Iterable[str]:
         """Yield the names of the scalars of a value."""
-        if not isinstance(found, list):
+        if not isinstance(value, list):
             if path in self.values.texts:
                 yield path
             return
-        for place, entry in enumerate(found, 1):
-            yield from self.entries(f"{path}_{place}", entry)
+        for index, entry in enumerate(value, 1):
+            yield from self.entries(f"{path}_{index}", entry)
 
     def refuse(self) -> None:
         """Raise an error if the model has equations of its own."""
@@ -212,7 +248,7 @@ class _Flat:
             if self.flat[part]:
                 raise ModelError(f"{part.replace('_', ' ')} are not read: only components and connect(...) are")
         if self.flat["assert_equations"]:
-            self.told.append("assertions are left out")
+            self.notices.append("assertions are left out")
         for item in (*self.flat["equations"], *self.flat["structured_equations"]):
             stated = item["origin"].get("ComponentEquation") if isinstance(item["origin"], dict) else None
             known = isinstance(item["origin"], dict) and set(item["origin"]) & {
@@ -265,7 +301,7 @@ class _Flat:
         for name in near:
             if self.kinds[name] == f"{MULTIBODY}.Parts.Fixed":
                 near[world].add(name)
-        found: list[list[str]] = []
+        groups: list[list[str]] = []
         seen: set[str] = set()
         for first in (world, *(name for name in near if BODY.search(self.kinds[name]))):
             group, todo = [], [first]
@@ -276,8 +312,8 @@ class _Flat:
                     group.append(name)
                     todo += near[name]
             if group:
-                found.append(group)
-        return found[1:]
+                groups.append(group)
+        return groups[1:]
 
     def turn_freely(self, path: str) -> None:
         """Give a point mass that flies an inertia: it does not turn, as forces act on its centre alone."""
@@ -285,7 +321,7 @@ class _Flat:
         here = self.scopes[scope].components
         here[:] = [replace(item, I_11=1.0, I_22=1.0, I_33=1.0) if item.name == leaf else item for item in here]
 
-    def axis(self, element: Element, joined: dict[str, list[str]]) -> None:
+    def axis(self, element: ModelicaComponent, joined: dict[str, list[str]]) -> None:
         """Add what acts between the axis of a joint and its support.
 
         Raises:
@@ -297,17 +333,17 @@ class _Flat:
         flanges = item.flanges[:1] if item.rigid else item.flanges
         ends = [joined.get(f"{element.name}.{flange}", []) for flange in flanges]
         axes = [[end.removesuffix(".axis") for end in group if self.ports.is_axis(end)] for group in ends]
-        place = next((place for place, found in enumerate(axes) if found), None)
-        if place is None or len(axes[place]) != 1:
+        position = next((position for position, axis_ends in enumerate(axes) if axis_ends), None)
+        if position is None or len(axes[position]) != 1:
             raise ModelError(f"'{element.name}' is connected to no axis flange of a joint: it acts on one joint's axis")
-        joint = axes[place][0]
-        if len(ends) == 2 and not any(self.ports.held_at(end) == 0 for end in ends[1 - place]):
-            what = f"'{element.name}' must act between '{joint}.axis' and '{joint}.support', or a fixed flange"
-            raise ModelError(what)
+        joint = axes[position][0]
+        if len(ends) == 2 and not any(self.ports.held_at(end) == 0 for end in ends[1 - position]):
+            message = f"'{element.name}' must act between '{joint}.axis' and '{joint}.support', or a fixed flange"
+            raise ModelError(message)
         self.refuse_support(element, joined)
         scope, _, leaf = path_of(joint).rpartition(".")
-        own, _, name = path_of(element.name).rpartition(".")
-        name = name if own == scope else path_of(element.name).replace(".", "_")
+        owner_path, _, name = path_of(element.name).rpartition(".")
+        name = name if owner_path == scope else path_of(element.name).replace(".", "_")
         element.scope = scope
         for effort, _, unit in item.inputs:
             if source := self.signals.source(f"{element.name}.{effort}", unit):
@@ -316,10 +352,10 @@ class _Flat:
         for label, value in element.starts(*(label for label, _ in item.states)).items():
             if value is not None:
                 self.starts.setdefault(path_of(joint), {})[label] = (element.name, value)
-        for made in AXIS[element.kind](element, name, leaf, 1.0 if place == len(ends) - 1 else -1.0):
+        for made in AXIS[element.kind](element, name, leaf, 1.0 if position == len(ends) - 1 else -1.0):
             self.scope(scope).components.append(made)
 
-    def refuse_support(self, element: Element, joined: dict[str, list[str]]) -> None:
+    def refuse_support(self, element: ModelicaComponent, joined: dict[str, list[str]]) -> None:
         """Raise an error if the support of a torque or force can move."""
         if CLASSES[element.kind].support and element.flag("useSupport"):
             ends = joined.get(f"{element.name}.support", [])
@@ -328,19 +364,19 @@ class _Flat:
                     f"'{element.name}.support' must be connected to the support of a joint or a fixed flange"
                 )
 
-    def drive(self, element: Element, made: Component) -> None:
+    def drive(self, element: ModelicaComponent, made: Component) -> None:
         """Keep which inputs of the model drive a force on a frame.
 
         Raises:
             ModelError: it is given by something else.
         """
-        for given, size, unit in CLASSES[element.kind].inputs:
-            for place in range(1, size + 1):
-                source = self.signals.source(f"{element.name}.{given}[{place}]", unit)
+        for port, size, unit in CLASSES[element.kind].inputs:
+            for index in range(1, size + 1):
+                source = self.signals.source(f"{element.name}.{port}[{index}]", unit)
                 if not source:
-                    raise ModelError(f"'{element.name}.{given}' has a value: connect it to an input of the model")
+                    raise ModelError(f"'{element.name}.{port}' has a value: connect it to an input of the model")
                 (target,) = made.inputs(False)
-                self.signals.drive(f"{path_of(element.name)}.{target.name}[{place}]", unit, source)
+                self.signals.drive(f"{path_of(element.name)}.{target.name}[{index}]", unit, source)
 
     def begin(self) -> None:
         """Give the joints the start values that inertias on their axes have.
@@ -351,12 +387,12 @@ class _Flat:
         for path, starts in self.starts.items():
             scope, _, leaf = path.rpartition(".")
             here = self.scopes[scope].components
-            place = next(place for place, item in enumerate(here) if item.name == leaf)
+            index = next(index for index, item in enumerate(here) if item.name == leaf)
             for label, (name, value) in starts.items():
-                if getattr(here[place], label) is not None:
+                if getattr(here[index], label) is not None:
                     self.at(name)
                     raise ModelError(f"'{name}.{label}' and '{path}.{label}' both have a start: leave one out")
-                here[place] = replace(here[place], **{label: value})
+                here[index] = replace(here[index], **{label: value})
 
     def actuate(self) -> None:
         """Give the joints that inputs drive an effort from outside."""
@@ -383,7 +419,7 @@ class _Flat:
         if not isinstance(value, str):
             return value
         called = {name: self.local(name, scope) for name in sorted(Expression(value).names - {"time"})}
-        return re.sub(r"(?<![\w.])[A-Za-z_][\w.]*", lambda found: called.get(found[0], found[0]), value)
+        return re.sub(r"(?<![\w.])[A-Za-z_][\w.]*", lambda match: called.get(match[0], match[0]), value)
 
     def local(self, name: str, scope: str) -> str:
         """Return what a full name is called in a sub-system; a parameter from further out is handed in."""
@@ -393,7 +429,7 @@ class _Flat:
         if home == scope:
             return leaf
         if home and not f"{scope}.".startswith(f"{home}."):
-            self.told.append(f"'{name}' is a number where it is used in '{scope or 'the model'}'")
+            self.notices.append(f"'{name}' is a number where it is used in '{scope or 'the model'}'")
             return repr(self.values.number_of(name))
         outer, _, _ = scope.rpartition(".")
         called = f"{name.replace('.', '_')}_"
@@ -407,16 +443,16 @@ class _Flat:
         """Add a parameter of the user's to its system."""
         scope, _, leaf = path.rpartition(".")
         value = self.values.texts[path]
-        number = self.values.number_of(path)
+        result = self.values.number_of(path)
         item: Any = self.variables.get(path) or {}
         names = Expression(value).names if isinstance(value, str) else frozenset()
-        unit, told = item.get("unit") or "1", item.get("description") or ""
+        unit, text = item.get("unit") or "1", item.get("description") or ""
         here = self.scope(scope)
         if scope and names and not any(name.rpartition(".")[0] == scope for name in names):
-            here.parameters[leaf] = Parameter(leaf, number, unit, told)
+            here.parameters[leaf] = Parameter(leaf, result, unit, text)
             here.values[leaf] = self.localized(value, scope.rpartition(".")[0])
         else:
-            here.parameters[leaf] = Parameter(leaf, self.localized(value, scope) if names else number, unit, told)
+            here.parameters[leaf] = Parameter(leaf, self.localized(value, scope) if names else result, unit, text)
 
     def built(self, scope: str, name: str, connections: tuple[Connection, ...]) -> System:
         """Return a system with its sub-systems."""

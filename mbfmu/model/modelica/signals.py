@@ -92,15 +92,15 @@ class Signals:
         Raises:
             ModelError: nothing goes there, or several inputs, or one in another unit.
         """
-        found = [end for end in self.sets.get(port, []) if whole_of(end) in self.inputs]
-        if len(found) > 1:
-            raise ModelError(f"'{found[0]}' and '{found[1]}' are inputs that are connected: leave one out")
+        sources = [end for end in self.sets.get(port, []) if whole_of(end) in self.inputs]
+        if len(sources) > 1:
+            raise ModelError(f"'{sources[0]}' and '{sources[1]}' are inputs that are connected: leave one out")
         bound = [end for end in [port, *self.sets.get(port, [])] if self.variables[whole_of(end)]["binding"]]
-        if found:
-            stated = self.variables[whole_of(found[0])]["unit"]
+        if sources:
+            stated = self.variables[whole_of(sources[0])]["unit"]
             if stated and stated != unit:
-                raise ModelError(f"the input '{found[0]}' is in {stated}, and '{port}' in {unit}: make them alike")
-            return found[0]
+                raise ModelError(f"the input '{sources[0]}' is in {stated}, and '{port}' in {unit}: make them alike")
+            return sources[0]
         if any(whole_of(end) == whole_of(port) for end in bound):
             return ""
         if bound:
@@ -118,7 +118,7 @@ class Signals:
 
     def used(self) -> list[str]:
         """Return the entries of the model's inputs that drive something, as often as they do."""
-        return [entry for found in self.driven.values() for entry in found]
+        return [entry for driving in self.driven.values() for entry in driving]
 
     def unused(self) -> Iterator[str]:
         """Yield the entries of the model's inputs that drive nothing."""
@@ -127,14 +127,14 @@ class Signals:
 
     def starts(self) -> dict[str, float]:
         """Return the start values of the inputs, other than 0, by entry."""
-        found = {}
+        starts = {}
         for name in self.inputs:
             value = self.values.of(name, "start")
-            for place, entry in enumerate(entries(self.flat, name)):
-                number = self.values.number(value[place] if isinstance(value, list) else value)
-                if number:
-                    found[entry] = number
-        return found
+            for index, entry in enumerate(entries(self.flat, name)):
+                start = self.values.number(value[index] if isinstance(value, list) else value)
+                if start:
+                    starts[entry] = start
+        return starts
 
     def routes(self, taken: Iterable[str]) -> "Routes":
         """Return what the system has for the inputs: a block, if one drives several things or several drive one.
@@ -143,21 +143,21 @@ class Signals:
             taken: names that the block cannot have.
         """
         used = self.used()
-        alone = {path: found[0] for path, found in self.driven.items() if len(found) == used.count(found[0]) == 1}
-        shared = {path: found for path, found in self.driven.items() if path not in alone}
+        alone = {path: ends[0] for path, ends in self.driven.items() if len(ends) == used.count(ends[0]) == 1}
+        shared = {path: ends for path, ends in self.driven.items() if path not in alone}
         block = _unlike("inputs", taken)
-        units = {entry: self.units[path] for path, found in shared.items() for entry in found}
+        units = {entry: self.units[path] for path, ends in shared.items() for entry in ends}
         stated = [entry for name in self.inputs for entry in entries(self.flat, name) if entry in units]
         ports = {entry: self.port(entry, units[entry]) for entry in stated}
         called = [port.name for port in ports.values()]
         sums = tuple(
             Defined(
                 _unlike(f"to_{path_of(path.replace('.', '_'))}", called),
-                " + ".join(ports[entry].name for entry in found),
+                " + ".join(ports[entry].name for entry in ends),
                 self.units[path],
                 output=True,
             )
-            for path, found in shared.items()
+            for path, ends in shared.items()
         )
         names = {entry: path for path, entry in alone.items()}
         names.update((entry, path) for path, entry in self.shown.items())
@@ -166,7 +166,7 @@ class Signals:
             names,
             (Subsystem(block, Block(block, tuple(ports.values()), (), sums)),) if shared else (),
             tuple(wire(f"{block}.{item.name}", path) for path, item in zip(shared, sums, strict=True)),
-            {names[entry]: number for entry, number in self.starts().items() if entry in names},
+            {names[entry]: start for entry, start in self.starts().items() if entry in names},
         )
 
     def port(self, entry: str, unit: str) -> Port:

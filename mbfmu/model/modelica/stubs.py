@@ -69,10 +69,10 @@ CONTENTS = {
 
 def _quiet(item: Class) -> str:
     """Return the declarations of the parameters without effect that a class does not declare itself."""
-    found = [(name, kind) for kind, names in SEEN.items() for name in names.split()]
-    found += [*UNUSED.items(), *((name, "Boolean") for name in REFUSED)]
+    labels = [(name, kind) for kind, names in SEEN.items() for name in names.split()]
+    labels += [*UNUSED.items(), *((name, "Boolean") for name in REFUSED)]
     made = []
-    for name, kind in found:
+    for name, kind in labels:
         base, bracket, size = kind.partition("[")
         if name not in item.parameters:
             made.append(f"parameter {base} {name}{bracket}{size};")
@@ -97,8 +97,8 @@ def _class(path: str, item: Class) -> str:
     if item.support:
         ports.append(f"Modelica.Mechanics.{domain}.Interfaces.Flange_b support if useSupport;")
         equations.append(f"if useSupport then support.{ACROSS}=0; end if;")
-    for given, size, _ in item.inputs:
-        ports.append(f"Modelica.Blocks.Interfaces.RealInput {given}{f'[{size}]' if size > 1 else ''};")
+    for port, size, _ in item.inputs:
+        ports.append(f"Modelica.Blocks.Interfaces.RealInput {port}{f'[{size}]' if size > 1 else ''};")
     for state, size in (*item.states, *item.accelerations):
         ports.append(f"Real {state}{f'[{size}]' if size > 1 else ''};")
         equations.append(f"der({state})={'{0,0,0}' if size > 1 else '0'};")

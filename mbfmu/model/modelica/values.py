@@ -58,14 +58,14 @@ class Values:
             tree = variable["start"]
             self.without.append(name)
         try:
-            found = self.value(tree) if tree is not None else 0.0
+            value = self.value(tree) if tree is not None else 0.0
         except RecursionError:
             raise ModelError(f"'{name}': the expression is nested too deeply") from None
-        if sizes and not isinstance(found, list):
+        if sizes and not isinstance(value, list):
             for size in reversed(sizes):
-                found = [found] * size
-        self.kept[key] = found
-        return found
+                value = [value] * size
+        self.kept[key] = value
+        return value
 
     def value(self, tree: Any) -> Nested:
         """Return the value of a tree of the compiler.
@@ -87,10 +87,10 @@ class Values:
             case "Binary" if item["op"] in SIGNS:
                 return joined(SIGNS[item["op"]], self.value(item["lhs"]), self.value(item["rhs"]))
             case "If":
-                found = self.value(item["else_branch"])
+                result = self.value(item["else_branch"])
                 for condition, branch in reversed(item["branches"]):
-                    found = f"where({text(self.value(condition))}, {text(self.value(branch))}, {text(found)})"
-                return found
+                    result = f"where({text(self.value(condition))}, {text(self.value(branch))}, {text(result)})"
+                return result
             case "BuiltinCall" if item["function"] == "Fill":
                 first, *sizes = map(self.value, item["args"])
                 for size in reversed(sizes):
@@ -101,17 +101,17 @@ class Values:
                 return f"{CALLS[item['function']]}({arguments})"
             case "FunctionCall" if item["name"]["name"].endswith("Conversions.from_deg"):
                 return f"deg({text(self.value(item['args'][0]))})"
-        what = item.get("function") or item.get("op") or kind if isinstance(item, dict) else kind
-        raise ModelError(f"the operation '{what}' is not read in expressions")
+        label = item.get("function") or item.get("op") or kind if isinstance(item, dict) else kind
+        raise ModelError(f"the operation '{label}' is not read in expressions")
 
-    def unary(self, op: str, found: Nested) -> Nested:
+    def unary(self, op: str, operand: Nested) -> Nested:
         """Return a value with a sign."""
-        if isinstance(found, list):
-            return [self.unary(op, entry) for entry in found]
+        if isinstance(operand, list):
+            return [self.unary(op, entry) for entry in operand]
         if op in {"Minus", "Plus"}:
-            return found if op == "Plus" else -found if isinstance(found, float) else f"-({found})"
+            return operand if op == "Plus" else -operand if isinstance(operand, float) else f"-({operand})"
         if op == "Not":
-            return f"1 - ({text(found)})"
+            return f"1 - ({text(operand)})"
         raise ModelError(f"the operation '{op}' is not read in expressions")
 
     def reference(self, item: Any) -> Nested:
@@ -122,23 +122,23 @@ class Values:
         variable = self.variables[name]
         if variable["variability"] == "Empty":
             raise ModelError(f"'{name}' is a variable, and a value must be an expression of parameters")
-        found = self.of(name)
+        value = self.of(name)
         indices: list[int] = []
         for subscript in item["subscripts"]:
             if "Index" not in subscript:
                 raise ModelError(f"'{name}': only single entries of an array are read")
             indices.append(subscript["Index"]["value"])
-        return self.named(path_of(name), found, indices)
+        return self.named(path_of(name), value, indices)
 
-    def named(self, path: str, found: Nested, indices: list[int]) -> Nested:
+    def named(self, path: str, value: Nested, indices: list[int]) -> Nested:
         """Return the entries of a value by names that expressions can refer to."""
-        if isinstance(found, list):
+        if isinstance(value, list):
             if indices:
-                return self.named(f"{path}_{indices[0]}", found[indices[0] - 1], indices[1:])
-            return [self.named(f"{path}_{place}", entry, []) for place, entry in enumerate(found, 1)]
-        if isinstance(found, str) and not _is_expression(found):
-            return found
-        self.texts[path] = found
+                return self.named(f"{path}_{indices[0]}", value[indices[0] - 1], indices[1:])
+            return [self.named(f"{path}_{index}", entry, []) for index, entry in enumerate(value, 1)]
+        if isinstance(value, str) and not _is_expression(value):
+            return value
+        self.texts[path] = value
         return path
 
     def varies(self, value: Value) -> bool:
@@ -155,10 +155,10 @@ class Values:
         """
         if isinstance(value, float | int):
             return float(value)
-        found = float(ca.DM(ca.evalf(ca.SX(Expression(value).evaluate(lambda name: ca.SX(self.number_of(name)))))))
-        if not math.isfinite(found):
-            raise ValueRangeError(f"'{value}' is {found}: give a finite number")
-        return found
+        result = float(ca.DM(ca.evalf(ca.SX(Expression(value).evaluate(lambda name: ca.SX(self.number_of(name)))))))
+        if not math.isfinite(result):
+            raise ValueRangeError(f"'{value}' is {result}: give a finite number")
+        return result
 
     def number_of(self, path: str) -> float:
         """Return the number that a scalar is, by its full name."""
@@ -167,9 +167,9 @@ class Values:
         return self.numbers[path]
 
 
-def _is_expression(found: str) -> bool:
+def _is_expression(item: str) -> bool:
     try:
-        Expression(found)
+        Expression(item)
     except ExpressionError:
         return False
     return True

@@ -34,14 +34,14 @@ from mbfmu.model.forces import (
 from mbfmu.model.joints import FreeMotion, Planar, Prismatic, Revolute, Spherical
 from mbfmu.model.parts import Body, FixedRotation, FixedTranslation, World
 from mbfmu.model.robot.lending import lent
-from mbfmu.model.robot.robot import AXIAL, Array, Link, Origin, Robot, RobotJoint
+from mbfmu.model.robot.robot import AXIAL, Array, Origin, Robot, RobotJoint, RobotLink
 from mbfmu.model.robot.stiffness import bounds_of, start_of, suited
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.system import Connection, System, connect
 
 WORLD = "world"
 VELOCITY = 1.0
-"""Default of the greatest rate, rad/s or m/s, also used in place of rates close to zero."""
+"""Maximum rate, rad/s or m/s, of a joint whose file states none or one close to zero."""
 
 
 def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
@@ -55,11 +55,12 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
         NameInUseError: two names are the same when written as identifiers.
         UnknownNameError: a wrench is asked for on a link that is not there.
     """
-    asked = options or RobotOptions()
+    choices = options or RobotOptions()
     names, suits = names_of(robot), suited(robot)
     frames = frames_of(robot, names)
     components: list[Component] = [_world(robot.gravity)]
     connections: list[Connection] = []
+    # tree: a bracket to the joint, the joint with its damper, and the link's body
     if robot.links[robot.root].massive:
         components.append(_body(names["link", robot.root], robot.links[robot.root]))
         connections.append(connect(f"{WORLD}.frame_b", frames[robot.root]))
@@ -72,7 +73,7 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
             end = f"{holder.name}.frame_b"
         if joint.kind != "fixed":
             name = names["joint", joint.name]
-            components.append(_joint(name, joint, asked))
+            components.append(_joint(name, joint, choices))
             connections.append(connect(end, f"{name}.frame_a"))
             if joint.kind in {"ball", "floating"} and joint.damping:
                 about: dict[str, Any] = dict.fromkeys(("d_phi_1", "d_phi_2", "d_phi_3"), joint.damping)
@@ -86,10 +87,12 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
         if link.massive:
             components.append(_body(names["link", link.name], link))
             connections.append(connect(end, frames[link.name]))
+    # on the axes: drives, springs, friction, stops, and what joints mimic
     borrowed = lent(robot, {name: start_of(joint) for name, joint in robot.joints.items()})
     for joint in robot.joints.values():
-        components += _along(joint, names, asked, suits.stops.get(joint.name, 0.0), borrowed.get(joint.name, 0.0))
-    for target in asked.wrenches:
+        components += _along(joint, names, choices, suits.stops.get(joint.name, 0.0), borrowed.get(joint.name, 0.0))
+    # forces and torques on links as inputs
+    for target in choices.wrenches:
         if target not in robot.links:
             raise UnknownNameError(f"there is no link '{target}' for a wrench; {nearest(target, robot.links)}")
         for acting in (WorldForce(names["force", target]), WorldTorque(names["torque", target])):
@@ -119,24 +122,24 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
 
     Joints keep their names; ``_link`` is appended to the name of a link that a joint has too.
     """
-    found: dict[tuple[str, str], str] = {}
+    names: dict[tuple[str, str], str] = {}
     taken = {WORLD: "the world"}
 
     def take(kind: str, name: str, wanted: str, line: int) -> None:
         if wanted in taken:
-            what = f"{kind} '{name}' and {taken[wanted]} are both '{wanted}' as a name of a component: rename one"
-            raise robot.source.error(line, NameInUseError(what))
+            message = f"{kind} '{name}' and {taken[wanted]} are both '{wanted}' as a name of a component: rename one"
+            raise robot.source.error(line, NameInUseError(message))
         taken[wanted] = f"{kind} '{name}'"
-        found[kind, name] = wanted
+        names[kind, name] = wanted
 
     for joint in robot.joints.values():
         if joint.kind != "fixed":
             take("joint", joint.name, identifier(joint.name), joint.line)
-    own = set(taken)
+    reserved = set(taken)
     for link in robot.links.values():
         if link.massive:
             name = identifier(link.name)
-            take("link", link.name, f"{name}_link" if name in own else name, link.line)
+            take("link", link.name, f"{name}_link" if name in reserved else name, link.line)
     for items, kinds in (
         (robot.joints.values(), ("origin", "damper", "spring", "friction", "stop", "mimic", "rotor", "drive", "end")),
         (robot.links.values(), ("force", "torque")),
@@ -147,26 +150,26 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
                 while wanted in taken:
                     wanted += "_"
                 take(kind, item.name, wanted, item.line)
-    return found
+    return names
 
 
 def frames_of(robot: Robot, names: Mapping[tuple[str, str], str]) -> dict[str, str]:
     """Return the full name of each link's frame in the system, by the link's name in the URDF."""
-    found: dict[str, str] = {}
+    frames: dict[str, str] = {}
     carriers = {joint.child: joint for joint in robot.joints.values()}
     for link in (robot.root, *(joint.child for joint in robot.joints.values())):
         carrier = carriers.get(link)
         if robot.links[link].massive:
-            found[link] = f"{names['link', link]}.frame_a"
+            frames[link] = f"{names['link', link]}.frame_a"
         elif carrier is None:
-            found[link] = f"{WORLD}.frame_b"
+            frames[link] = f"{WORLD}.frame_b"
         elif carrier.kind != "fixed":
-            found[link] = f"{names['joint', carrier.name]}.frame_b"
+            frames[link] = f"{names['joint', carrier.name]}.frame_b"
         elif _moved(carrier.origin):
-            found[link] = f"{names['origin', carrier.name]}.frame_b"
+            frames[link] = f"{names['origin', carrier.name]}.frame_b"
         else:
-            found[link] = found[carrier.parent]
-    return found
+            frames[link] = frames[carrier.parent]
+    return frames
 
 
 def axis_angle(R: Array) -> tuple[tuple[float, ...], float]:
@@ -196,8 +199,8 @@ def quaternion(R: Array) -> tuple[float, float, float, float]:
 
 def identifier(name: str) -> str:
     """Return a name as an ASCII identifier: underscores replace what cannot be in one."""
-    found = re.sub(r"\W", "_", name, flags=re.ASCII)
-    return found if found.isidentifier() else f"_{found}"
+    ascii_name = re.sub(r"\W", "_", name, flags=re.ASCII)
+    return ascii_name if ascii_name.isidentifier() else f"_{ascii_name}"
 
 
 def _moved(origin: Origin) -> bool:
@@ -214,7 +217,7 @@ def bracket(name: str, origin: Origin) -> FixedTranslation | None:
     return FixedRotation(name, r=origin.xyz, n=n, angle=angle)
 
 
-def _body(name: str, link: Link) -> Body:
+def _body(name: str, link: RobotLink) -> Body:
     inertia: dict[str, Any] = {f"I_{k + 1}{j + 1}": float(link.inertia[k, j]) for k in range(3) for j in range(k + 1)}
     return Body(name, m=link.m, r_CM=link.r_CM, **inertia)
 
@@ -283,24 +286,24 @@ def _along(
     stop: Any = TranslationalStop if sliding else RotationalStop
     rotor: Any = TranslationalRotor if sliding else RotationalRotor
     drive: Any = LimitedForce if sliding else LimitedTorque
-    found: list[Component] = []
+    components: list[Component] = []
     if joint.damping:
-        found.append(damper(names["damper", joint.name], joint=name, d=joint.damping))
+        components.append(damper(names["damper", joint.name], joint=name, d=joint.damping))
     if joint.stiffness:
         rest = {"s_rel0" if sliding else "phi_rel0": joint.rest}
-        found.append(spring(names["spring", joint.name], joint=name, c=joint.stiffness, **rest))
+        components.append(spring(names["spring", joint.name], joint=name, c=joint.stiffness, **rest))
     if joint.friction:
-        found.append(friction(names["friction", joint.name], joint=name, f_c=joint.friction))
+        components.append(friction(names["friction", joint.name], joint=name, f_c=joint.friction))
     if joint.rotor:
-        found.append(rotor(names["rotor", joint.name], joint=name, J=joint.rotor))
+        components.append(rotor(names["rotor", joint.name], joint=name, J=joint.rotor))
     if options.effort_limits and joint.limit.effort and joint.driven and not joint.mimic:
-        found.append(drive(names["drive", joint.name], joint=name, limit=joint.limit.effort))
+        components.append(drive(names["drive", joint.name], joint=name, limit=joint.limit.effort))
     lower, upper = bounds_of(joint)
     if math.isfinite(lower):
         d = c / (joint.limit.velocity if joint.limit.velocity > 1e-3 * VELOCITY else VELOCITY)
-        found.append(stop(names["stop", joint.name], joint=name, lower=lower, upper=upper, c=c, d=d))
+        components.append(stop(names["stop", joint.name], joint=name, lower=lower, upper=upper, c=c, d=d))
     if joint.mimic:
-        found.append(
+        components.append(
             Gear(
                 names["mimic", joint.name],
                 joint_a=name,
@@ -310,4 +313,4 @@ def _along(
                 lent=borrowed,
             )
         )
-    return found
+    return components

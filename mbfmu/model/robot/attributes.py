@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 
 from mbfmu.errors import MbfmuError, ValueRangeError
-from mbfmu.model.robot.xml import Element
-from mbfmu.model.source import Source
+from mbfmu.model.robot.xml import XmlElement
+from mbfmu.model.source import SourceText
 
 GREATEST = 1e30
 """Largest magnitude of a number, beyond which it is a mistake."""
@@ -17,24 +17,24 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 class Attributes:
     """A reader of numbers and names of elements, which raises errors with their lines."""
 
-    source: Source
+    source: SourceText
 
-    def error(self, element: Element, what: MbfmuError | str) -> MbfmuError:
+    def error(self, element: XmlElement, message: MbfmuError | str) -> MbfmuError:
         """Return an error with file and line of an element in front, see `Source.error`."""
-        return (element.source or self.source).error(element.line, what)
+        return (element.source or self.source).error(element.line, message)
 
-    def name(self, element: Element, attribute: str = "name") -> str:
-        found = element.attributes.get(attribute, "")
-        if not found:
+    def name(self, element: XmlElement, attribute: str = "name") -> str:
+        name = element.attributes.get(attribute, "")
+        if not name:
             raise self.error(element, f'a <{element.tag}> needs {attribute}="..."')
-        return found
+        return name
 
-    def numbers(self, element: Element, attribute: str, default: str, count: int) -> tuple[float, ...]:
+    def numbers(self, element: XmlElement, attribute: str, default: str, count: int) -> tuple[float, ...]:
         """Return the numbers of an attribute, separated by blanks."""
         text = element.attributes.get(attribute, default)
         return self.parsed(element, f'<{element.tag} {attribute}="{text}">', text, count)
 
-    def parsed(self, element: Element, shown: str, text: str, count: int) -> tuple[float, ...]:
+    def parsed(self, element: XmlElement, shown: str, text: str, count: int) -> tuple[float, ...]:
         """Return the numbers of a text, separated by blanks.
 
         Args:
@@ -50,23 +50,23 @@ class Attributes:
         words = text.split()
         if len(words) != count:
             raise self.error(element, f"{shown}: it needs {count} number(s), not {len(words)}")
-        found = []
+        numbers = []
         for word in words:
             if not NUMBER.fullmatch(word) or abs(float(word)) > GREATEST:
                 raise self.error(element, ValueRangeError(f"{shown}: {word} is not a number that a robot can have"))
-            found.append(float(word))
-        return tuple(found)
+            numbers.append(float(word))
+        return tuple(numbers)
 
-    def number(self, element: Element, attribute: str, default: str, least: float = -math.inf) -> float:
-        (found,) = self.numbers(element, attribute, default, 1)
-        if found < least:
-            what = ValueRangeError(f"<{element.tag} {attribute}>: {found:g} must be at least {least:g}")
-            raise self.error(element, what)
-        return found
+    def number(self, element: XmlElement, attribute: str, default: str, least: float = -math.inf) -> float:
+        (value,) = self.numbers(element, attribute, default, 1)
+        if value < least:
+            message = ValueRangeError(f"<{element.tag} {attribute}>: {value:g} must be at least {least:g}")
+            raise self.error(element, message)
+        return value
 
-    def one(self, element: Element, tag: str) -> Element:
+    def one(self, element: XmlElement, tag: str) -> XmlElement:
         """Return the child of a tag; an element without attributes if there is none."""
-        found = list(element.all(tag))
-        if len(found) > 1:
-            raise self.error(found[1], f"a <{element.tag}> has one <{tag}> at most")
-        return found[0] if found else Element(tag, {}, element.line, source=element.source)
+        children = list(element.all(tag))
+        if len(children) > 1:
+            raise self.error(children[1], f"a <{element.tag}> has one <{tag}> at most")
+        return children[0] if children else XmlElement(tag, {}, element.line, source=element.source)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from mbfmu.model.robot.masses import accelerations_of_axes
-from mbfmu.model.robot.robot import Link, Robot, RobotJoint
+from mbfmu.model.robot.robot import Robot, RobotJoint, RobotLink
 
 SHARE = 0.01
 """Part of the inertia on an axis that it lends; in joint coordinates the rest has to be positive wherever it moves."""
 
 
-def moving_mass(links: Mapping[str, Link], joints: Mapping[str, RobotJoint]) -> set[str]:
+def moving_mass(links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint]) -> set[str]:
     """Return the names of the joints that move mass: that of a link, or of a rotor on an axis.
 
     Args:

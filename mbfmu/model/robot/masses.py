@@ -7,7 +7,7 @@ import numpy as np
 
 from mbfmu.errors import MOST_SAID
 from mbfmu.model.physical import unphysical
-from mbfmu.model.robot.robot import AXIAL, DUST, Array, Link, Robot, RobotJoint
+from mbfmu.model.robot.robot import AXIAL, DUST, Array, Robot, RobotJoint, RobotLink
 
 LARGE = 500
 """Largest number of joints of a robot whose mass matrix is computed, which takes a second."""
@@ -42,10 +42,10 @@ def rigid_bodies(robot: Robot) -> dict[str, Rigid]:
         else:
             first[joint.child] = joint.child
             poses[joint.child] = {joint.child: (np.eye(3), np.zeros(3))}
-    return {base: _merged(robot.links, found) for base, found in poses.items()}
+    return {base: _merged(robot.links, links_on) for base, links_on in poses.items()}
 
 
-def _merged(links: Mapping[str, Link], poses: Mapping[str, tuple[Array, Array]]) -> Rigid:
+def _merged(links: Mapping[str, RobotLink], poses: Mapping[str, tuple[Array, Array]]) -> Rigid:
     parts = [
         (links[name].m, r + R @ np.array(links[name].r_CM), R @ links[name].inertia @ R.T)
         for name, (R, r) in poses.items()
@@ -60,16 +60,16 @@ def _steiner(d: Array) -> Array:
     return np.array(d @ d * np.eye(3) - np.outer(d, d))
 
 
-def told_masses(robot: Robot) -> Iterator[str]:
+def notices_of_masses(robot: Robot) -> Iterator[str]:
     """Yield what is wrong with the inertias of the bodies that move, of the first of them."""
-    found: list[str] = []
+    faults: list[str] = []
     for base, body in rigid_bodies(robot).items():
         if np.abs(body.inertia).max() > DUST and base != robot.root and (reason := unphysical(body.inertia)):
             others = f" (with {', '.join(body.links[1:4])}{' ...' * (len(body.links) > 4)})" * (len(body.links) > 1)
-            found.append(f"link '{base}'{others}: {reason}")
-    yield from found[:MOST_SAID]
-    if len(found) > MOST_SAID:
-        yield f"and {len(found) - MOST_SAID} more links with such inertias"
+            faults.append(f"link '{base}'{others}: {reason}")
+    yield from faults[:MOST_SAID]
+    if len(faults) > MOST_SAID:
+        yield f"and {len(faults) - MOST_SAID} more links with such inertias"
 
 
 def inertias_on_axes(robot: Robot, start: Mapping[str, float]) -> dict[str, float]:
@@ -102,25 +102,27 @@ def accelerations_of_axes(robot: Robot, start: Mapping[str, float]) -> tuple[lis
     frames = {robot.root: (np.eye(3), np.zeros(3))}
     ways: dict[str, tuple[str, ...]] = {robot.root: ()}
     rates: list[str] = []
+    # pose of each link at the start, and the velocity of its points per rate of each axis before it
     for joint in robot.joints.values():
         R, r = frames[joint.parent]
         R, r = R @ joint.origin.R, r + R @ np.array(joint.origin.xyz)
-        own = []
-        for number, (turning, axis) in enumerate(_axes(joint)):
+        entries = []
+        for index, (turning, axis) in enumerate(_axes(joint)):
             n = R @ axis
-            columns[f"{joint.name} {number}"] = (np.cross(r, n), n) if turning else (n, np.zeros(3))
-            own.append(f"{joint.name} {number}")
-        rates += own
-        ways[joint.child] = (*ways[joint.parent], *own)
+            columns[f"{joint.name} {index}"] = (np.cross(r, n), n) if turning else (n, np.zeros(3))
+            entries.append(f"{joint.name} {index}")
+        rates += entries
+        ways[joint.child] = (*ways[joint.parent], *entries)
         q = start.get(joint.name, 0.0)
         frames[joint.child] = (R, r + R @ np.array(joint.axis) * q) if joint.kind == "prismatic" else (R, r)
         if joint.kind in {"revolute", "continuous"}:
             frames[joint.child] = R @ _turned(np.array(joint.axis), q), r
-    place = {name: number for number, name in enumerate(rates)}
+    column = {name: index for index, name in enumerate(rates)}
     M = np.zeros((len(rates), len(rates)))
+    # mass matrix: M = sum over bodies of m J_v^T J_v + J_w^T I J_w, and the rotors on their axes
     for base, body in bodies.items():
         R, r = frames[base]
-        where = [place[name] for name in ways[base]]
+        where = [column[name] for name in ways[base]]
         if not where:
             continue
         v, w = (np.array([columns[name][k] for name in ways[base]]).T for k in range(2))
@@ -128,11 +130,12 @@ def accelerations_of_axes(robot: Robot, start: Mapping[str, float]) -> tuple[lis
         M[np.ix_(where, where)] += body.m * moved.T @ moved + w.T @ (R @ body.inertia @ R.T) @ w
     for name, joint in robot.joints.items():
         if joint.kind in AXIAL:
-            M[place[f"{name} 0"], place[f"{name} 0"]] += joint.rotor
-    follow = _following(robot, place)
+            M[column[f"{name} 0"], column[f"{name} 0"]] += joint.rotor
+    # rates that follow others, q_t = G r_t: inverse of G^T M G, seen from the axes
+    follow = _following(robot, column)
     inverse = np.linalg.pinv(follow.T @ M @ follow, hermitian=True)
     names = [name for name, joint in robot.joints.items() if joint.kind in AXIAL]
-    axial = follow[[place[f"{name} 0"] for name in names]]
+    axial = follow[[column[f"{name} 0"] for name in names]]
     return names, np.array(axial @ inverse @ axial.T)
 
 
@@ -155,14 +158,14 @@ def _turned(n: Array, angle: float) -> Array:
     return np.array(np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K)
 
 
-def _following(robot: Robot, place: Mapping[str, int]) -> Array:
+def _following(robot: Robot, column: Mapping[str, int]) -> Array:
     """Return the rates of all joints per rate of those that mimic no other, a matrix."""
-    G = np.eye(len(place))
+    G = np.eye(len(column))
     mimics = {name: joint.mimic for name, joint in robot.joints.items() if joint.mimic}
     for name in mimics:
         ratio, leader = 1.0, name
         while leader in mimics:
             ratio, leader = ratio * mimics[leader].multiplier, mimics[leader].joint
-        G[place[f"{name} 0"]] = 0.0
-        G[place[f"{name} 0"], place[f"{leader} 0"]] = ratio
-    return G[:, [number for name, number in place.items() if name.rpartition(" ")[0] not in mimics]]
+        G[column[f"{name} 0"]] = 0.0
+        G[column[f"{name} 0"], column[f"{leader} 0"]] = ratio
+    return G[:, [index for name, index in column.items() if name.rpartition(" ")[0] not in mimics]]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.model.source import Source
+from mbfmu.model.source import SourceText
 
 Array = npt.NDArray[np.float64]
 KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "ball")
 AXIAL = ("revolute", "continuous", "prismatic")
 """Kinds of joints that move along or about one axis."""
 DUST = 1e-15
-"""Largest magnitude of a negative moment of inertia that counts as rounding, kg.m2."""
+"""Magnitude of a negative moment of inertia, kg.m2, up to which it counts as rounding."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Visual:
 
 
 @dataclass(frozen=True)
-class Link:
+class RobotLink:
     """A link.
 
     Args:
@@ -192,8 +192,8 @@ class Robot:
     """
 
     name: str
-    source: Source
-    links: Mapping[str, Link]
+    source: SourceText
+    links: Mapping[str, RobotLink]
     joints: Mapping[str, RobotJoint]
     root: str
     notices: tuple[str, ...] = ()

@@ -12,17 +12,17 @@ from mbfmu.model.robot.robot import AXIAL, Robot, RobotJoint
 STEP = 1e-3
 """Default step of a run, s."""
 GIVE = 0.01
-"""Deflection of a stop under the greatest effort of the joint's drive, rad or m, unless the joint is too light."""
+"""Deflection of a stop under the maximum effort of the joint's drive, rad or m, unless the joint is too light."""
 MUCH = 0.2
-"""Smallest such deflection that a notice reports, rad or m."""
+"""Deflection of a stop, rad or m, from which a notice reports it."""
 EFFORT = 10.0
-"""Default of the greatest effort, N.m or N."""
+"""Maximum effort, N.m or N, of a drive whose file states none."""
 SETTLING = 100.0
 """Largest decrease of a rate by friction and damping, over one step and relative to the rate, that `rattle` takes.
 
 One joint of a double pendulum with Coulomb friction runs up to 500, and fails to converge at 1000."""
 STIFF = "radau"
-"""Stepper for what settles faster."""
+"""Default stepper of robots whose rates decrease by more than `SETTLING` in a step."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ def suited(robot: Robot) -> Suited:
                 soft.append(f"'{name}' ({effort / stops[name]:.2g} {'m' if joint.kind == 'prismatic' else 'rad'})")
     notices = []
     if soft:
-        what = "stops are soft, as the joints are light for steps of 1 ms; they give under the greatest efforts: "
-        notices.append(what + first_of(soft))
+        message = "stops are soft, as the joints are light for steps of 1 ms; they give under the greatest efforts: "
+        notices.append(message + first_of(soft))
     if stiff:
-        what = f"the default stepper is '{STIFF}', as friction and damping stop light joints at once: "
-        notices.append(what + first_of(stiff))
+        message = f"the default stepper is '{STIFF}', as friction and damping stop light joints at once: "
+        notices.append(message + first_of(stiff))
     return Suited(stops, STIFF if stiff else "", tuple(notices))
 
 

@@ -7,13 +7,13 @@ import numpy as np
 
 from mbfmu.errors import ModelError, UnknownNameError, first_of, nearest
 from mbfmu.model.robot.lending import coupled, moving_mass
-from mbfmu.model.robot.robot import AXIAL, Limit, Link, Origin, Robot, RobotJoint
+from mbfmu.model.robot.robot import AXIAL, Limit, Origin, Robot, RobotJoint, RobotLink
 from mbfmu.model.robot_options import RobotOptions
-from mbfmu.model.source import Source
+from mbfmu.model.source import SourceText
 
 
 def mended(
-    links: Mapping[str, Link], joints: Mapping[str, RobotJoint]
+    links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint]
 ) -> tuple[dict[str, RobotJoint], tuple[str, ...]]:
     """Return the joints, those fixed that move no mass and are coupled with none that does, and notices.
 
@@ -32,10 +32,10 @@ def mended(
         "fixed, as they move nothing with mass": [f"'{name}'" for name in idle],
         "mimicking of joints that are fixed is left out": still,
     }
-    return changed, tuple(f"{what}: {first_of(names)}" for what, names in kinds.items() if names)
+    return changed, tuple(f"{label}: {first_of(names)}" for label, names in kinds.items() if names)
 
 
-def _moving(links: Mapping[str, Link], joints: Mapping[str, RobotJoint]) -> set[str]:
+def _moving(links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint]) -> set[str]:
     """Return the names of the joints that move mass, or are coupled with one that does."""
     moving = moving_mass(links, joints)
     return moving | {name for rates in coupled(joints) if moving & rates.keys() for name in rates}
@@ -64,15 +64,15 @@ def based(robot: Robot, base: str) -> Robot:
     m = sum(robot.links[name].m for name in carried)
     if base == "floating" and (m or not floating):
         ground, name = unlike("world", robot.links), unlike("root_joint", robot.joints)
-        still = Link(ground, root.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+        still = RobotLink(ground, root.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
         joint = RobotJoint(
             name, root.line, "floating", ground, root.name, Origin(), (1.0, 0.0, 0.0), 0.0, 0.0, Limit(), None
         )
         links, joints = {ground: still, **robot.links}, {name: joint, **robot.joints}
         return replace(robot, links=links, joints=joints, root=ground)
     if m:
-        what = f"the root link '{root.name}' ({m:g} kg with what is fixed to it) is fixed to the world: "
-        return replace(robot, notices=(*robot.notices, f"{what}--floating frees it, --fixed says that it is meant"))
+        message = f"the root link '{root.name}' ({m:g} kg with what is fixed to it) is fixed to the world: "
+        return replace(robot, notices=(*robot.notices, f"{message}--floating frees it, --fixed says that it is meant"))
     return robot
 
 
@@ -83,7 +83,7 @@ def unlike(name: str, taken: Mapping[str, object]) -> str:
     return name
 
 
-def check_mimics(links: Mapping[str, Link], joints: Mapping[str, RobotJoint], source: Source) -> None:
+def check_mimics(links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint], source: SourceText) -> None:
     """Raise an error if a joint with an axis mimics one without, or itself, directly or over others.
 
     Args:
@@ -103,15 +103,17 @@ def check_mimics(links: Mapping[str, Link], joints: Mapping[str, RobotJoint], so
         other = joint.mimic.joint
         if other in axial:
             if not joint.mimic.multiplier and name in moving and other not in moving:
-                what = f"joint '{name}' mimics '{other}', which moves no mass, with a multiplier of 0: make it fixed"
-                raise source.error(joint.mimic.line, ModelError(what))
+                message = f"joint '{name}' mimics '{other}', which moves no mass, with a multiplier of 0: make it fixed"
+                raise source.error(joint.mimic.line, ModelError(message))
             continue
         if other in joints:
-            what = f"joint '{name}' mimics '{other}', which is {joints[other].kind}: remove <mimic>, or make both fixed"
-            raise source.error(joint.mimic.line, ModelError(what))
+            message = (
+                f"joint '{name}' mimics '{other}', which is {joints[other].kind}: remove <mimic>, or make both fixed"
+            )
+            raise source.error(joint.mimic.line, ModelError(message))
         near = nearest(other, axial.keys() - {name})
-        what = f"joint '{name}' mimics '{other}', which is not there: remove <mimic>; {near}"
-        raise source.error(joint.mimic.line, UnknownNameError(what))
+        message = f"joint '{name}' mimics '{other}', which is not there: remove <mimic>; {near}"
+        raise source.error(joint.mimic.line, UnknownNameError(message))
     good: set[str] = set()
     for first in axial:
         name = first
@@ -122,31 +124,31 @@ def check_mimics(links: Mapping[str, Link], joints: Mapping[str, RobotJoint], so
             if mimic is None:
                 break
             if mimic.joint in way:
-                what = f"joint '{name}' mimics itself, directly or over others"
-                raise source.error(mimic.line, ModelError(what))
+                message = f"joint '{name}' mimics itself, directly or over others"
+                raise source.error(mimic.line, ModelError(message))
             name = mimic.joint
         good |= way
 
 
-def root_of(links: Mapping[str, Link], joints: Mapping[str, RobotJoint], source: Source, line: int) -> str:
+def root_of(links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint], source: SourceText, line: int) -> str:
     """Return the link that no joint carries."""
     carriers: dict[str, RobotJoint] = {}
     for joint in joints.values():
         if joint.child in carriers:
             other = carriers[joint.child].name
-            what = f"link '{joint.child}' is the child of two joints, '{other}' and '{joint.name}': a URDF is a tree"
-            raise source.error(joint.line, ModelError(what))
+            message = f"link '{joint.child}' is the child of two joints, '{other}' and '{joint.name}': a URDF is a tree"
+            raise source.error(joint.line, ModelError(message))
         carriers[joint.child] = joint
     roots = [name for name in links if name not in carriers]
     if not roots:
         raise source.error(line, ModelError("every link is the child of a joint: a tree needs a root"))
     if len(roots) > 1:
-        what = f"both '{roots[0]}' and '{roots[1]}' are the child of no joint: join them; a URDF has one root"
-        raise source.error(links[roots[1]].line, ModelError(what))
+        message = f"both '{roots[0]}' and '{roots[1]}' are the child of no joint: join them; a URDF has one root"
+        raise source.error(links[roots[1]].line, ModelError(message))
     return roots[0]
 
 
-def outward(joints: Mapping[str, RobotJoint], root: str, source: Source) -> dict[str, RobotJoint]:
+def outward(joints: Mapping[str, RobotJoint], root: str, source: SourceText) -> dict[str, RobotJoint]:
     """Return the joints in the order of the tree."""
     leaving: dict[str, list[RobotJoint]] = {}
     for joint in joints.values():
@@ -159,6 +161,6 @@ def outward(joints: Mapping[str, RobotJoint], root: str, source: Source) -> dict
             reached.append(joint.child)
     lost = next((joint for joint in joints.values() if joint.name not in order), None)
     if lost:
-        what = f"joint '{lost.name}' is in a circle of joints that nothing carries: a URDF is a tree"
-        raise source.error(lost.line, ModelError(what))
+        message = f"joint '{lost.name}' is in a circle of joints that nothing carries: a URDF is a tree"
+        raise source.error(lost.line, ModelError(message))
     return order

@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from mbfmu.errors import ModelError, nearest
 from mbfmu.model.robot.attributes import NUMBER, Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
-Rule = Callable[[Element], str]
+Rule = Callable[[XmlElement], str]
 """Function that returns what an element does that cannot be left out; empty: it changes no motion."""
 OFF = {"", "0", "false"}
 LOOP = "closes a loop, which is not read yet: remove it, and add the joint in a TOML file that takes this robot"
@@ -18,7 +18,7 @@ PLUGIN = re.compile(
 """Names of programs of Gazebo, in lower case, that join bodies or load them without a command."""
 
 
-def harmless(_: Element) -> str:
+def harmless(_: XmlElement) -> str:
     """Return that an element changes no motion."""
     return ""
 
@@ -28,27 +28,27 @@ def quiet(tags: str) -> dict[str, Rule]:
     return dict.fromkeys(tags.split(), harmless)
 
 
-def refused(what: str) -> Rule:
+def refused(effect: str) -> Rule:
     """Return the rule of an element that changes the motion."""
-    return lambda _: what
+    return lambda _: effect
 
 
-def unless_off(what: str) -> Rule:
+def unless_off(effect: str) -> Rule:
     """Return the rule of an element that changes the motion unless its text is false."""
-    return lambda item: "" if item.text.lower() in OFF else what
+    return lambda item: "" if item.text.lower() in OFF else effect
 
 
-def unless_on(what: str) -> Rule:
+def unless_on(effect: str) -> Rule:
     """Return the rule of an element that changes the motion if its text is false."""
-    return lambda item: what if item.text.lower() in OFF - {""} else ""
+    return lambda item: effect if item.text.lower() in OFF - {""} else ""
 
 
-def unless_zero(what: str) -> Rule:
+def unless_zero(effect: str) -> Rule:
     """Return the rule of an element that changes the motion unless all numbers in it are zero."""
-    return lambda item: "" if all(map(_is_zero, _words(item))) else what
+    return lambda item: "" if all(map(_is_zero, _words(item))) else effect
 
 
-def _words(element: Element) -> Iterator[str]:
+def _words(element: XmlElement) -> Iterator[str]:
     yield from element.text.split()
     for text in element.attributes.values():
         yield from text.split()
@@ -60,7 +60,7 @@ def _is_zero(word: str) -> bool:
     return bool(NUMBER.fullmatch(word)) and float(word) == 0
 
 
-def plugin(element: Element) -> str:
+def plugin(element: XmlElement) -> str:
     """Return what a program of Gazebo does beyond controlling and measuring, as far as its name says so."""
     name = " ".join(element.attributes.get(key, "") for key in ("filename", "name"))
     if PLUGIN.search(re.sub(r"[-:.\s]+", "_", name.lower())):
@@ -68,15 +68,15 @@ def plugin(element: Element) -> str:
     return ""
 
 
-def shown(element: Element) -> str:
+def shown(element: XmlElement) -> str:
     """Return an element as a message shows it: its tag, and its name if it has one."""
     key = next((key for key in ("name", "filename", "reference") if key in element.attributes), "")
     return f"<{element.tag} {key}='{element.attributes[key]}'>" if key else f"<{element.tag}>"
 
 
 def left_out(
-    reader: Attributes, element: Element, read: Collection[str], rules: Mapping[str, Rule]
-) -> Iterator[Element]:
+    reader: Attributes, element: XmlElement, read: Collection[str], rules: Mapping[str, Rule]
+) -> Iterator[XmlElement]:
     """Yield the children that are left out and change no motion.
 
     Args:
@@ -94,17 +94,17 @@ def left_out(
         prefix, colon, _ = item.tag.rpartition(":")
         rule = rules.get(item.tag) or (rules.get(prefix + colon) or rules.get(colon) if colon else None)
         if rule is None:
-            what = f"{shown(item)} is not known in a <{element.tag}> and could change the motion: remove it"
+            message = f"{shown(item)} is not known in a <{element.tag}> and could change the motion: remove it"
             near = f"; {nearest(item.tag, read)}" if read else ""
-            raise reader.error(item, ModelError(what + near))
-        if what := rule(item):
-            raise reader.error(item, ModelError(f"{shown(item)} {what}"))
+            raise reader.error(item, ModelError(message + near))
+        if message := rule(item):
+            raise reader.error(item, ModelError(f"{shown(item)} {message}"))
         yield item
 
 
-def check_attributes(reader: Attributes, element: Element, read: Collection[str], unused: Collection[str]) -> None:
+def check_attributes(reader: Attributes, element: XmlElement, read: Collection[str], unused: Collection[str]) -> None:
     """Raise an error if an element has an attribute that is neither read nor known to change no motion."""
     for key in element.attributes:
         if key not in read and key not in unused and not key.startswith("xmlns"):
-            what = f"<{element.tag} {key}='{element.attributes[key]}'> is not known and could change the motion"
-            raise reader.error(element, ModelError(f"{what}: remove it; {nearest(key, read)}"))
+            message = f"<{element.tag} {key}='{element.attributes[key]}'> is not known and could change the motion"
+            raise reader.error(element, ModelError(f"{message}: remove it; {nearest(key, read)}"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from mbfmu.model.source import Source
+from mbfmu.model.source import SourceText
 
 DEEPEST = 64
 MOST = 200_000
@@ -15,7 +15,7 @@ LONGEST = 10_000
 
 
 @dataclass(frozen=True)
-class Element:
+class XmlElement:
     """An element.
 
     Args:
@@ -30,21 +30,21 @@ class Element:
     tag: str
     attributes: Mapping[str, str]
     line: int
-    children: "list[Element]" = field(default_factory=list)
+    children: "list[XmlElement]" = field(default_factory=list)
     words: list[str] = field(default_factory=list)
-    source: Source | None = None
+    source: SourceText | None = None
 
     @property
     def text(self) -> str:
         """Text in the element, without that of its children and without blanks around it."""
         return "".join(self.words).strip()
 
-    def all(self, tag: str) -> "Iterator[Element]":
+    def all(self, tag: str) -> "Iterator[XmlElement]":
         """Yield the children of a tag."""
         return (item for item in self.children if item.tag == tag)
 
 
-def elements_of(content: bytes, source: Source, deepest: int = DEEPEST, longest: int = LONGEST) -> Element:
+def elements_of(content: bytes, source: SourceText, deepest: int = DEEPEST, longest: int = LONGEST) -> XmlElement:
     """Return the root element of a document.
 
     Args:
@@ -58,7 +58,7 @@ def elements_of(content: bytes, source: Source, deepest: int = DEEPEST, longest:
             long.
     """
     parser = expat.ParserCreate()
-    top = Element("", {}, 1)
+    top = XmlElement("", {}, 1)
     stack = [top]
     count = 0
 
@@ -70,7 +70,7 @@ def elements_of(content: bytes, source: Source, deepest: int = DEEPEST, longest:
             raise source.error(line, f"more than {deepest} elements deep, or {MOST} in all: no robot is that large")
         if any(len(value) > longest for value in attributes.values()):
             raise source.error(line, f"<{tag}>: an attribute of more than {longest} characters")
-        element = Element(tag, attributes, line, source=source)
+        element = XmlElement(tag, attributes, line, source=source)
         stack[-1].children.append(element)
         stack.append(element)
 

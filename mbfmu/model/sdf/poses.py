@@ -8,14 +8,14 @@ import numpy as np
 
 from mbfmu.errors import ModelError, UnknownNameError, nearest
 from mbfmu.model.robot.robot import Array, Origin
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.sdf.texts import Texts
 
 MODEL = "__model__"
 WORLD = "world"
 
 
-def own_pose(reader: Texts, element: Element) -> Array:
+def own_pose(reader: Texts, element: XmlElement) -> Array:
     """Return the pose that an element states, shape (4, 4), in the frame that it is relative to.
 
     Raises:
@@ -25,7 +25,7 @@ def own_pose(reader: Texts, element: Element) -> Array:
     form = item.attributes.get("rotation_format", "euler_rpy")
     unit = math.pi / 180 if item.attributes.get("degrees", "false").lower() in {"true", "1"} else 1.0
     text = item.text or ("0 0 0 0 0 0" if form == "euler_rpy" else "0 0 0 0 0 0 1")
-    found = np.eye(4)
+    pose = np.eye(4)
     if form == "quat_xyzw":
         x = np.array(reader.parsed(item, f"<pose>{text}</pose>", text, 7))
         length = float(np.linalg.norm(x[3:]))
@@ -33,16 +33,16 @@ def own_pose(reader: Texts, element: Element) -> Array:
             raise reader.error(item, ModelError("<pose>: the quaternion has no direction"))
         e, s = x[3:6] / length, x[6] / length
         K = np.cross(np.eye(3), e)
-        found[:3, :3] = np.eye(3) + 2 * s * K + 2 * K @ K
+        pose[:3, :3] = np.eye(3) + 2 * s * K + 2 * K @ K
     elif form == "euler_rpy":
         x = np.array(reader.parsed(item, f"<pose>{text}</pose>", text, 6))
         roll, pitch, yaw = (float(angle) * unit for angle in x[3:])
-        found[:3, :3] = Origin((0.0, 0.0, 0.0), (roll, pitch, yaw)).R
+        pose[:3, :3] = Origin((0.0, 0.0, 0.0), (roll, pitch, yaw)).R
     else:
-        what = f'<pose rotation_format="{form}">: it is euler_rpy or quat_xyzw'
-        raise reader.error(item, ModelError(what))
-    found[:3, 3] = x[:3]
-    return found
+        message = f'<pose rotation_format="{form}">: it is euler_rpy or quat_xyzw'
+        raise reader.error(item, ModelError(message))
+    pose[:3, 3] = x[:3]
+    return pose
 
 
 @dataclass
@@ -53,42 +53,42 @@ class Poses:
         reader: reader of values.
         elements: links, joints and frames by name.
         children: name of the link or frame that each joint carries, where it stands if its pose is relative to nothing.
-        found: poses that are known already, by name, shape (4, 4).
+        poses: poses that are known already, by name, shape (4, 4).
     """
 
     reader: Texts
-    elements: Mapping[str, Element]
+    elements: Mapping[str, XmlElement]
     children: Mapping[str, str]
-    found: dict[str, Array] = field(default_factory=lambda: {MODEL: np.eye(4)})
+    poses: dict[str, Array] = field(default_factory=lambda: {MODEL: np.eye(4)})
 
-    def of(self, name: str, asked: Element, way: tuple[str, ...] = ()) -> Array:
+    def of(self, name: str, asking: XmlElement, way: tuple[str, ...] = ()) -> Array:
         """Return the pose of a named element in the frame of the model, shape (4, 4).
 
         Args:
             name: its name.
-            asked: element that names it, for messages.
+            asking: element that names it, for messages.
             way: names of the elements whose poses lead here.
 
         Raises:
             UnknownNameError: there is no such element.
             ModelError: poses are relative to each other in a circle.
         """
-        if name in self.found:
-            return self.found[name]
+        if name in self.poses:
+            return self.poses[name]
         if name not in self.elements:
-            what = f"there is no link, joint or frame '{name}'; {nearest(name, self.elements)}"
-            raise self.reader.error(asked, UnknownNameError(what))
+            message = f"there is no link, joint or frame '{name}'; {nearest(name, self.elements)}"
+            raise self.reader.error(asking, UnknownNameError(message))
         if name in way:
-            raise self.reader.error(asked, ModelError(f"the pose of '{name}' is relative to itself"))
+            raise self.reader.error(asking, ModelError(f"the pose of '{name}' is relative to itself"))
         element = self.elements[name]
         pose = self.reader.one(element, "pose")
         default = {"joint": self.children.get(name, MODEL), "frame": element.attributes.get("attached_to", MODEL)}
         base = pose.attributes.get("relative_to") or default.get(element.tag) or MODEL
         made: Array = self.of(base, pose, (*way, name)) @ own_pose(self.reader, element)
-        self.found[name] = made
+        self.poses[name] = made
         return made
 
-    def in_frame(self, element: Element, of: str) -> Array:
+    def in_frame(self, element: XmlElement, of: str) -> Array:
         """Return the pose of an element without a name of its own, as an <inertial> or a <visual>, seen from a link.
 
         Args:
@@ -96,8 +96,8 @@ class Poses:
             of: name of the link that it stands in.
         """
         base = self.reader.one(element, "pose").attributes.get("relative_to")
-        own = own_pose(self.reader, element)
+        pose = own_pose(self.reader, element)
         if not base:
-            return own
-        seen: Array = np.linalg.inv(self.of(of, element)) @ self.of(base, element) @ own
+            return pose
+        seen: Array = np.linalg.inv(self.of(of, element)) @ self.of(base, element) @ pose
         return seen

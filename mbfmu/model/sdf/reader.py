@@ -1,11 +1,9 @@
 """SDF -> System."""
 
-import warnings
 from pathlib import Path
 
 from mbfmu.model.robot.assembly import system_of
-from mbfmu.model.robot.masses import told_masses
-from mbfmu.model.robot.stiffness import suited
+from mbfmu.model.robot.notices import warn_of_notices
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.sdf.robot import read_robot
 from mbfmu.model.system import System
@@ -18,7 +16,7 @@ def read_sdf(path: Path, options: RobotOptions | None = None) -> System:
 
     Args:
         path: path of the file.
-        options: what is asked of it.
+        options: choices that the file leaves open.
 
     Raises:
         ModelFileError: the file is missing, or is no SDF.
@@ -26,7 +24,5 @@ def read_sdf(path: Path, options: RobotOptions | None = None) -> System:
     """
     robot = read_robot(path, options)
     system = system_of(robot, options)
-    notices = (*robot.notices, *told_masses(robot), *suited(robot).notices)
-    if notices:
-        warnings.warn(f"'{path}': {'; '.join(notices)}", stacklevel=2)
+    warn_of_notices(path, robot)
     return system

@@ -21,14 +21,14 @@ from mbfmu.errors import (
 from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.physical import inertia_matrix
 from mbfmu.model.robot.assembly import axis_angle
-from mbfmu.model.robot.robot import Array, Limit, Link, Mimic, Origin, Robot, RobotJoint, Visual
+from mbfmu.model.robot.robot import Array, Limit, Mimic, Origin, Robot, RobotJoint, RobotLink, Visual
 from mbfmu.model.robot.tree import check_mimics, eased, mended, outward, unlike
-from mbfmu.model.robot.xml import Element, elements_of
+from mbfmu.model.robot.xml import XmlElement, elements_of
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.sdf.poses import MODEL, WORLD, Poses, own_pose
 from mbfmu.model.sdf.texts import INFINITE, Texts
 from mbfmu.model.sdf.unread import unread
-from mbfmu.model.source import Source, read_bytes
+from mbfmu.model.source import SourceText, read_bytes
 
 LARGEST = 10_000_000
 """Largest number of bytes of a file."""
@@ -47,14 +47,14 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
 
     Args:
         path: path of the file.
-        options: what is asked of it.
+        options: choices that the file leaves open.
 
     Raises:
         ModelFileError: the file is missing, or is no SDF.
         ModelError: the model is invalid, or has what is not read; the message begins with file and line.
     """
-    asked = options or RobotOptions()
-    source = Source(str(path), path.parent)
+    choices = options or RobotOptions()
+    source = SourceText(str(path), path.parent)
     root = elements_of(read_bytes(path, LARGEST), source)
     reader = Texts(source)
     if root.tag != "sdf":
@@ -64,26 +64,26 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
     between = next((item for world in worlds for item in world.all("joint")), None)
     if between is not None:
         raise reader.error(between, ModelError("a <joint> of a <world> is not read: write it in the <model>"))
-    include = next((item for place in (root, *worlds, *models) for item in place.all("include")), None)
+    include = next((item for element in (root, *worlds, *models) for item in element.all("include")), None)
     if include is not None:
         raise reader.error(
             include, ModelError("an <include> is not resolved: write the model that it names in its place")
         )
     if len(models) != 1:
-        what = f"a file has one <model>, not {len(models)}: write each in a file of its own"
-        raise source.error(root.line, ModelError(what))
-    place = next((world for world in worlds if any(item is models[0] for item in world.children)), None)
-    x, y, z = _gravity(reader, place)
+        message = f"a file has one <model>, not {len(models)}: write each in a file of its own"
+        raise source.error(root.line, ModelError(message))
+    element = next((world for world in worlds if any(item is models[0] for item in world.children)), None)
+    x, y, z = _gravity(reader, element)
     version = root.attributes.get("version", "1.7")
-    robot = _Model(reader, root, models[0], place, version, asked).robot(source)
-    return eased(replace(robot, gravity=(x, y, z)), asked)
+    robot = _Model(reader, root, models[0], element, version, choices).robot(source)
+    return eased(replace(robot, gravity=(x, y, z)), choices)
 
 
-def _gravity(reader: Texts, world: Element | None) -> tuple[float, ...]:
+def _gravity(reader: Texts, world: XmlElement | None) -> tuple[float, ...]:
     """Return the gravity of a world, which older files have in its <physics>."""
     places = [] if world is None else [world, *world.all("physics")]
-    place = next((item for item in places if any(item.all("gravity"))), Element("world", {}, 1))
-    return reader.values(place, "gravity", "0 0 -9.81", 3)
+    element = next((item for item in places if any(item.all("gravity"))), XmlElement("world", {}, 1))
+    return reader.values(element, "gravity", "0 0 -9.81", 3)
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,13 @@ class _Model:
     """The model of a file, with the world it stands in and the version of its format."""
 
     reader: Texts
-    root: Element
-    element: Element
-    world: Element | None
+    root: XmlElement
+    element: XmlElement
+    world: XmlElement | None
     version: str
     asked: RobotOptions
 
-    def robot(self, source: Source) -> Robot:
+    def robot(self, source: SourceText) -> Robot:
         """Return the links and joints of the model.
 
         Raises:
@@ -106,7 +106,7 @@ class _Model:
         reader, model = self.reader, self.element
         if nested := next(model.all("model"), None):
             raise reader.error(nested, ModelError("a <model> in another is not read: write its links in the outer one"))
-        named: dict[str, Element] = {}
+        named: dict[str, XmlElement] = {}
         for item in model.children:
             if item.tag in {"link", "joint", "frame"}:
                 name = reader.name(item)
@@ -119,75 +119,82 @@ class _Model:
         ends = {name: self.ends(name, item, named, links) for name, item in named.items() if item.tag == "joint"}
         poses = Poses(reader, named, {name: self.end(named[name], "child") for name in ends})
         placed = self.placed(poses)
-        told: list[str] = []
-        found = {WORLD: Link(WORLD, model.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))}
-        found |= {name: self.link(name, item, poses, told) for name, item in links.items()}
+        link_notices: list[str] = []
+        links_read = {WORLD: RobotLink(WORLD, model.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))}
+        links_read |= {name: self.link(name, item, poses, link_notices) for name, item in links.items()}
         joints: dict[str, RobotJoint] = {}
         carried: dict[str, str] = {}
         for name, (parent, child) in ends.items():
             if child in carried:
-                what = f"link '{child}' is the child of two joints, '{carried[child]}' and '{name}': loops are not read"
-                raise reader.error(named[name], ModelError(what))
+                message = (
+                    f"link '{child}' is the child of two joints, '{carried[child]}' and '{name}': loops are not read"
+                )
+                raise reader.error(named[name], ModelError(message))
             carried[child] = name
-            for part in self.joint(name, named[name], parent, child, poses, placed, {**found, **named}):
+            for part in self.joint(name, named[name], parent, child, poses, placed, {**links_read, **named}):
                 joints[part.name] = part
-                if part.child not in found:
-                    found[part.child] = Link(part.child, part.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+                if part.child not in links_read:
+                    links_read[part.child] = RobotLink(part.child, part.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
         joints |= self.roots([name for name in links if name not in carried], poses, placed, {**joints, **named})
         joints = outward(joints, WORLD, source)
-        check_mimics(found, joints, source)
-        joints, fixed = mended(found, joints)
-        notices = (*self.unused(), *told, *fixed, *(text for link in found.values() for text in link.unseen))
-        return Robot(model.attributes.get("name", "model"), source, found, joints, WORLD, notices, "SDF")
+        check_mimics(links_read, joints, source)
+        joints, fixed = mended(links_read, joints)
+        notices = (
+            *self.unused(),
+            *link_notices,
+            *fixed,
+            *(text for link in links_read.values() for text in link.unseen),
+        )
+        return Robot(model.attributes.get("name", "model"), source, links_read, joints, WORLD, notices, "SDF")
 
     def ends(
-        self, name: str, element: Element, named: Mapping[str, Element], links: Mapping[str, Element]
+        self, name: str, element: XmlElement, named: Mapping[str, XmlElement], links: Mapping[str, XmlElement]
     ) -> tuple[str, str]:
         """Return the links that a joint joins; a frame stands for the link it is attached to."""
-        found = []
+        ends = []
         for tag in ("parent", "child"):
             end = self.end(element, tag)
             for _ in named:  # frames attached to frames; a circle of them ends as an unknown link
                 if end in named and named[end].tag == "frame":
                     end = named[end].attributes.get("attached_to", end)
             if end not in links and not (tag == "parent" and end == WORLD):
-                what = f"joint '{name}': there is no link '{end}' for its <{tag}>; {nearest(end, links)}"
-                raise self.reader.error(self.reader.one(element, tag), UnknownNameError(what))
-            found.append(end)
-        if found[0] == found[1]:
-            raise self.reader.error(element, ModelError(f"joint '{name}' joins the link '{found[0]}' with itself"))
-        return found[0], found[1]
+                message = f"joint '{name}': there is no link '{end}' for its <{tag}>; {nearest(end, links)}"
+                raise self.reader.error(self.reader.one(element, tag), UnknownNameError(message))
+            ends.append(end)
+        if ends[0] == ends[1]:
+            raise self.reader.error(element, ModelError(f"joint '{name}' joins the link '{ends[0]}' with itself"))
+        return ends[0], ends[1]
 
-    def end(self, joint: Element, tag: str) -> str:
+    def end(self, joint: XmlElement, tag: str) -> str:
         """Return the name of the link or frame that a joint has as its ``parent`` or ``child``."""
         item = self.reader.one(joint, tag)
         return item.text or item.attributes.get("link", "")
 
-    def link(self, name: str, element: Element, poses: Poses, told: list[str]) -> Link:
+    def link(self, name: str, element: XmlElement, poses: Poses, notices: list[str]) -> RobotLink:
         """Return a link; one without <inertial> has 1 kg and 1 kg.m2, as the format has it."""
         reader = self.reader
         visuals, unseen = self.visuals(name, element, poses)
         if not reader.flag(element, "gravity", True):
-            what = f"link '{name}' without gravity is not modelled: remove <gravity>, or set that of the world to 0"
-            raise reader.error(element, ModelError(what))
+            message = f"link '{name}' without gravity is not modelled: remove <gravity>, or set that of the world to 0"
+            raise reader.error(element, ModelError(message))
         inertial = reader.one(element, "inertial")
         if inertial.attributes.get("auto", "false").lower() in {"true", "1"}:
-            what = f"link '{name}': <inertial auto=\"true\"> is not computed: give mass and inertia"
-            raise reader.error(inertial, ModelError(what))
+            message = f"link '{name}': <inertial auto=\"true\"> is not computed: give mass and inertia"
+            raise reader.error(inertial, ModelError(message))
         if not any(element.all("inertial")):
-            told.append(f"link '{name}' has no <inertial>: 1 kg and 1 kg.m2, as SDF says")
+            notices.append(f"link '{name}' has no <inertial>: 1 kg and 1 kg.m2, as SDF says")
         m = reader.value(inertial, "mass", "1", least=0.0)
         tensor = reader.one(inertial, "inertia")
         moments = [reader.values(tensor, key, "1", 1)[0] for key in ("ixx", "iyy", "izz")]
         inertia = inertia_matrix(moments, [reader.values(tensor, key, "0", 1)[0] for key in ("ixy", "ixz", "iyz")])
         if min(moments) < 0:
-            what = f"link '{name}': <inertia> has a moment of {min(moments):g}: it must be at least 0"
-            raise reader.error(tensor, ValueRangeError(what))
+            message = f"link '{name}': <inertia> has a moment of {min(moments):g}: it must be at least 0"
+            raise reader.error(tensor, ValueRangeError(message))
         pose = poses.in_frame(inertial, name)
         R = pose[:3, :3]
         turned = R @ inertia @ R.T if np.abs(R - np.eye(3)).max() else inertia
         r = tuple(float(item) for item in pose[:3, 3])
-        return Link(name, element.line, m, r, (turned + turned.T) / 2, visuals, unseen)
+        return RobotLink(name, element.line, m, r, (turned + turned.T) / 2, visuals, unseen)
 
     def placed(self, poses: Poses) -> Array:
         """Return the pose of the model in the world, shape (4, 4); it may be stated for one of the model's frames.
@@ -198,16 +205,16 @@ class _Model:
         model, pose = self.element, self.reader.one(self.element, "pose")
         base = pose.attributes.get("relative_to") or WORLD
         if base != WORLD:
-            what = f"the <pose> of a <model> relative to '{base}' is not read: state it in the world"
-            raise self.reader.error(pose, ModelError(what))
+            message = f"the <pose> of a <model> relative to '{base}' is not read: state it in the world"
+            raise self.reader.error(pose, ModelError(message))
         frame = model.attributes.get("placement_frame") or MODEL
-        found: Array = own_pose(self.reader, model) @ np.linalg.inv(poses.of(frame, model))
-        return found
+        in_world: Array = own_pose(self.reader, model) @ np.linalg.inv(poses.of(frame, model))
+        return in_world
 
     def joint(
         self,
         name: str,
-        element: Element,
+        element: XmlElement,
         parent: str,
         child: str,
         poses: Poses,
@@ -218,8 +225,8 @@ class _Model:
         reader = self.reader
         kind = reader.name(element, "type")
         if kind not in KINDS:
-            what = f"joint '{name}': the type '{kind}' is not read; it is one of {', '.join(KINDS)}"
-            raise reader.error(element, UnknownNameError(what))
+            message = f"joint '{name}': the type '{kind}' is not read; it is one of {', '.join(KINDS)}"
+            raise reader.error(element, UnknownNameError(message))
         at, line = poses.of(name, element), element.line
         before = placed @ at if parent == WORLD else np.linalg.inv(poses.of(parent, element)) @ at
         after = np.linalg.inv(at) @ poses.of(child, element)
@@ -229,17 +236,17 @@ class _Model:
             yield _bare(name, line, "fixed", parent, child, before @ after)
             return
         steps = max(moves, 1)
-        for number in range(steps):
-            last = number == steps - 1
-            end = child if last and plain else unlike(f"{child}_part{number + 1}", taken)
-            label = name if steps == 1 else f"{name}_{number + 1}"
+        for index in range(steps):
+            last = index == steps - 1
+            end = child if last and plain else unlike(f"{child}_part{index + 1}", taken)
+            label = name if steps == 1 else f"{name}_{index + 1}"
             part = _bare(label, line, KINDS[kind], parent, end, before)
-            yield self.axis(part, element, "axis" if number == 0 else "axis2", at, poses) if moves else part
+            yield self.axis(part, element, "axis" if index == 0 else "axis2", at, poses) if moves else part
             parent, before = end, np.eye(4)
         if not plain:
             yield _bare(unlike(f"{name}_end", taken), line, "fixed", parent, child, after)
 
-    def axis(self, joint: RobotJoint, element: Element, tag: str, at: Array, poses: Poses) -> RobotJoint:
+    def axis(self, joint: RobotJoint, element: XmlElement, tag: str, at: Array, poses: Poses) -> RobotJoint:
         """Return a joint with what its <axis> says.
 
         Args:
@@ -282,17 +289,17 @@ class _Model:
             start=(begun,) if (begun := reader.value(axis, "initial_position", "0")) else (),
         )
 
-    def bounds(self, joint: RobotJoint, limit: Element) -> tuple[float | None, float | None]:
+    def bounds(self, joint: RobotJoint, limit: XmlElement) -> tuple[float | None, float | None]:
         """Return least and greatest coordinate of a joint; None if it has neither."""
         lower, upper = self.reader.value(limit, "lower", "-inf"), self.reader.value(limit, "upper", "inf")
         if joint.kind == "continuous" or (lower <= -INFINITE and upper >= INFINITE):
             return None, None
         if lower > upper:
-            what = f"joint '{joint.name}': its lower limit {lower:g} is above its upper limit {upper:g}"
-            raise self.reader.error(limit, ValueRangeError(what))
+            message = f"joint '{joint.name}': its lower limit {lower:g} is above its upper limit {upper:g}"
+            raise self.reader.error(limit, ValueRangeError(message))
         return max(lower, -NO_LIMIT), min(upper, NO_LIMIT)
 
-    def mimic(self, axis: Element) -> Mimic | None:
+    def mimic(self, axis: XmlElement) -> Mimic | None:
         """Return the rule of a joint that follows another: ``multiplier (other - reference) + offset``."""
         if not any(axis.all("mimic")):
             return None
@@ -303,7 +310,7 @@ class _Model:
         )
         return Mimic(self.reader.name(item, "joint"), ratio, offset - ratio * reference, item.line)
 
-    def mimic_of_drake(self, joint: Element) -> Mimic | None:
+    def mimic_of_drake(self, joint: XmlElement) -> Mimic | None:
         """Return the rule of a joint that follows another, as an element of Drake's states it."""
         if not any(joint.all("drake:mimic")):
             return None
@@ -316,33 +323,33 @@ class _Model:
     ) -> dict[str, RobotJoint]:
         """Return the joints to the world of the links that no joint carries: they float, unless they are fixed."""
         reader = self.reader
-        found: dict[str, RobotJoint] = {}
+        joints: dict[str, RobotJoint] = {}
         still = reader.flag(self.element, "static", False)
         fixed = self.asked.base == "fixed" or (still and self.asked.base != "floating")
         for name in names:
             pose = placed @ poses.of(name, self.element)
-            label = unlike("root_joint" if len(names) == 1 else f"{name}_root_joint", {**taken, **found})
+            label = unlike("root_joint" if len(names) == 1 else f"{name}_root_joint", {**taken, **joints})
             line = self.element.line
             if fixed:
-                found[label] = _bare(label, line, "fixed", WORLD, name, pose)
+                joints[label] = _bare(label, line, "fixed", WORLD, name, pose)
                 continue
             n, angle = axis_angle(pose[:3, :3])
             Q = (math.cos(angle / 2), *(math.sin(angle / 2) * item for item in n))
             start = (*(float(item) for item in pose[:3, 3]), *Q)
-            found[label] = replace(_bare(label, line, "floating", WORLD, name, np.eye(4)), start=start)
-        return found
+            joints[label] = replace(_bare(label, line, "floating", WORLD, name, np.eye(4)), start=start)
+        return joints
 
-    def visuals(self, name: str, element: Element, poses: Poses) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
+    def visuals(self, name: str, element: XmlElement, poses: Poses) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
         """Return the visuals of a link, and what is wrong with those that cannot be drawn."""
-        found, unseen = [], []
+        visuals, unseen = [], []
         for item in element.all("visual"):
             try:
-                found.append(self.visual(name, item, poses))
+                visuals.append(self.visual(name, item, poses))
             except MbfmuError as error:
                 unseen.append(f"a <visual> of the link '{name}' is left out: {error}")
-        return tuple(found), tuple(unseen)
+        return tuple(visuals), tuple(unseen)
 
-    def visual(self, name: str, element: Element, poses: Poses) -> Visual:
+    def visual(self, name: str, element: XmlElement, poses: Poses) -> Visual:
         """Return the look of a link.
 
         Raises:
@@ -355,9 +362,9 @@ class _Model:
             raise reader.error(geometry, ModelError(f"a <geometry> needs one of {', '.join(SHAPES)}"))
         default = {"scale": "1 1 1"}
         size = tuple(
-            number
+            value
             for key, count in SHAPES[shape.tag]
-            for number in reader.values(shape, key, default.get(key, ""), count)
+            for value in reader.values(shape, key, default.get(key, ""), count)
         )
         mesh = reader.text(shape, "uri").replace("model://", "package://") if shape.tag == "mesh" else ""
         material = reader.one(element, "material")
@@ -373,9 +380,9 @@ class _Model:
         """Yield the elements that are not read, if there are any."""
         items = unread(self.reader, self.root, self.element, self.world)
         tags = Counter(item.tag for item in items if item.tag not in UNTOLD or item.text.lower() in {"true", "1"})
-        found = [f"{count} <{tag}>" for tag, count in tags.most_common()]
-        if found:
-            yield "not used: " + first_of(found)
+        counts = [f"{count} <{tag}>" for tag, count in tags.most_common()]
+        if counts:
+            yield "not used: " + first_of(counts)
 
 
 def _bare(name: str, line: int, kind: str, parent: str, child: str, pose: Array) -> RobotJoint:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mbfmu.errors import ModelError, ValueRangeError
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 INFINITE = 1e16
 """Magnitude from which on a number means infinity."""
@@ -15,37 +15,37 @@ INFINITIES = {"inf": INFINITE, "+inf": INFINITE, "-inf": -INFINITE}
 class Texts(Attributes):
     """A reader of values of elements, which raises errors with their lines."""
 
-    def text(self, element: Element, tag: str, default: str | None = None) -> str:
+    def text(self, element: XmlElement, tag: str, default: str | None = None) -> str:
         """Return the text of the child of a tag.
 
         Raises:
             ModelFileError: there is none, and no default.
         """
-        found = self.one(element, tag).text
-        if not found and default is None:
+        text = self.one(element, tag).text
+        if not text and default is None:
             raise self.error(element, f"a <{element.tag}> needs a <{tag}> with a text")
-        return found or (default or "")
+        return text or (default or "")
 
-    def values(self, element: Element, tag: str, default: str, count: int) -> tuple[float, ...]:
+    def values(self, element: XmlElement, tag: str, default: str, count: int) -> tuple[float, ...]:
         """Return the numbers in the child of a tag."""
         item = self.one(element, tag)
         text = item.text or default
         return self.parsed(item, f"<{tag}>{text}</{tag}>", text, count)
 
-    def value(self, element: Element, tag: str, default: str, least: float | None = None) -> float:
+    def value(self, element: XmlElement, tag: str, default: str, least: float | None = None) -> float:
         """Return the number in the child of a tag, which may be infinite.
 
         Raises:
             ValueRangeError: it is less than the least one.
         """
         word = self.text(element, tag, default).lower()
-        found = INFINITIES[word] if word in INFINITIES else self.values(element, tag, default, 1)[0]
-        if least is not None and found < least:
-            what = ValueRangeError(f"<{tag}>: {found:g} must be at least {least:g}")
-            raise self.error(self.one(element, tag), what)
-        return found
+        value = INFINITIES[word] if word in INFINITIES else self.values(element, tag, default, 1)[0]
+        if least is not None and value < least:
+            message = ValueRangeError(f"<{tag}>: {value:g} must be at least {least:g}")
+            raise self.error(self.one(element, tag), message)
+        return value
 
-    def flag(self, element: Element, tag: str, default: bool) -> bool:
+    def flag(self, element: XmlElement, tag: str, default: bool) -> bool:
         """Return whether the child of a tag says ``true`` or ``1``.
 
         Raises:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mbfmu.errors import ModelError
 from mbfmu.model.robot.unread import Rule, harmless, left_out, plugin, quiet, refused, unless_off, unless_zero
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.sdf.texts import Texts
 
 READ = {
@@ -29,10 +29,10 @@ OTHERS: dict[str, Rule] = {":": harmless, "drake:": refused("is an element of Dr
 """Effects of elements with a prefix, of which SDF itself takes none."""
 
 
-def _driving(element: Element) -> str:
+def _driving(element: XmlElement) -> str:
     """Return what the settings of a joint for engines do."""
     motors = (item for engine in element.all("ode") for tag in ("max_force", "velocity") for item in engine.all(tag))
-    return next((what for item in motors if (what := unless_zero(MOTOR)(item))), "")
+    return next((effect for item in motors if (effect := unless_zero(MOTOR)(item))), "")
 
 
 RULES: dict[str, dict[str, Rule]] = {
@@ -74,7 +74,7 @@ RULES: dict[str, dict[str, Rule]] = {
 """Effects of the others, by the element they stand in."""
 
 
-def unread(reader: Texts, root: Element, model: Element, world: Element | None) -> Iterator[Element]:
+def unread(reader: Texts, root: XmlElement, model: XmlElement, world: XmlElement | None) -> Iterator[XmlElement]:
     """Yield the elements that are left out and change no motion.
 
     Args:
@@ -104,9 +104,9 @@ def unread(reader: Texts, root: Element, model: Element, world: Element | None) 
                 yield from _left(reader, item, item.tag)
             for item in axis.all("dynamics"):
                 yield from _left(reader, item, "dynamics")
-                if joint.attributes.get("type") == "ball" and (what := unless_zero(ROUND)(item)):
-                    raise reader.error(item, ModelError(f"<dynamics> {what}"))
+                if joint.attributes.get("type") == "ball" and (effect := unless_zero(ROUND)(item)):
+                    raise reader.error(item, ModelError(f"<dynamics> {effect}"))
 
 
-def _left(reader: Texts, element: Element, kind: str) -> Iterator[Element]:
+def _left(reader: Texts, element: XmlElement, kind: str) -> Iterator[XmlElement]:
     return left_out(reader, element, READ[kind], {**OTHERS, **RULES[kind]})

@@ -13,7 +13,7 @@ import mbfmu.model
 from mbfmu.base.extensions import COMPONENTS, registered
 from mbfmu.errors import MbfmuError, ModelFileError
 from mbfmu.model.block import Block, Defined, Port, State
-from mbfmu.model.component import OWN_SIZE, Component, Law, Quantity
+from mbfmu.model.component import OWN_SIZE, Component, FormulaField, QuantityField
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.sampled import Sampled
 
@@ -26,7 +26,7 @@ BLOCKS: dict[str, type[Block] | type[Sampled]] = {"Block": Block, "Sampled": Sam
 ITEMS: dict[str, type] = {"parameters": Parameter, "inputs": Port, "states": State, "defined": Defined}
 """Tables of a block, and what their entries are."""
 SHORT: dict[type, str] = {Parameter: "value", State: "rate", Defined: "value"}
-"""The field that an entry which is no table gives: ``y = "K*e"`` is ``y = {value = "K*e"}``."""
+"""Field that a bare value sets: ``y = "K*e"`` means ``y = {value = "K*e"}``."""
 ENDS = {"from": "source", "to": "target", "factor": "factor", "offset": "offset"}
 """Fields of a wire, by their names in a document."""
 BASE = "Base of "
@@ -36,10 +36,10 @@ BASE = "Base of "
 @cache
 def component_types() -> Mapping[str, type[Component]]:
     """Return the components that `mbfmu.model` exports, without base classes, by name."""
-    found = {name: getattr(mbfmu.model, name) for name in sorted(mbfmu.model.__all__)}
+    exported = {name: getattr(mbfmu.model, name) for name in sorted(mbfmu.model.__all__)}
     return {
         name: item
-        for name, item in found.items()
+        for name, item in exported.items()
         if isinstance(item, type) and issubclass(item, Component) and not (inspect.getdoc(item) or "").startswith(BASE)
     }
 
@@ -51,13 +51,13 @@ def component_type(name: str) -> type[Component] | None:
 
 def block_fields(kind: type[Block] | type[Sampled]) -> dict[str, tuple[type, Field[Any]]]:
     """Return the fields of a block in a document, other than its name and tables: class and field, by name."""
-    own: dict[str, tuple[type, Field[Any]]] = {
+    of_block: dict[str, tuple[type, Field[Any]]] = {
         name: (Block, item) for name, item in fields_of(Block).items() if name not in ITEMS
     }
     timing: dict[str, tuple[type, Field[Any]]] = {
         name: (Sampled, item) for name, item in fields_of(Sampled).items() if name != "block"
     }
-    return {**own, **timing} if kind is Sampled else own
+    return {**of_block, **timing} if kind is Sampled else of_block
 
 
 def fields_of(kind: type) -> dict[str, Field[Any]]:
@@ -105,7 +105,7 @@ def kind_of(value: Any) -> str:
 
 
 def _check_plain(name: str, value: Any) -> None:
-    numbered = {f"{name}[{number}]": entry for number, entry in enumerate(value, 1)} if isinstance(value, list) else {}
+    numbered = {f"{name}[{index}]": entry for index, entry in enumerate(value, 1)} if isinstance(value, list) else {}
     for label, entry in (numbered or {name: value}).items():
         if not isinstance(entry, str | int | float):
             raise ModelFileError(f"{label} must be a number or an expression, not {kind_of(entry)}")
@@ -129,8 +129,8 @@ def _converted(name: str, hint: Any, value: Any) -> Any:
             options = (options[0],) * len(value)
         if len(options) == len(value):
             return tuple(
-                _converted(f"{name}[{number}]", option, entry)
-                for number, (option, entry) in enumerate(zip(options, value, strict=True), 1)
+                _converted(f"{name}[{index}]", option, entry)
+                for index, (option, entry) in enumerate(zip(options, value, strict=True), 1)
             )
     elif type(value) is hint or (hint is float and type(value) is int):
         return value
@@ -155,20 +155,20 @@ def schema_of(kind: type, item: Field[Any]) -> dict[str, Any]:
         kind: the class.
         item: its field.
     """
-    number: dict[str, Any] = {"type": ["number", "string"]}
+    value: dict[str, Any] = {"type": ["number", "string"]}
     if "quantity" in item.metadata:
-        declared: Quantity = item.metadata["quantity"]
+        declared: QuantityField = item.metadata["quantity"]
         bounds = {"minimum": declared.min, "maximum": declared.max}
-        number |= {key: bound for key, bound in bounds.items() if math.isfinite(bound)}
-        found = _array(number, min(declared.sizes), max(declared.sizes)) if declared.sizes else number
+        value |= {key: bound for key, bound in bounds.items() if math.isfinite(bound)}
+        schema = _array(value, min(declared.sizes), max(declared.sizes)) if declared.sizes else value
         if declared.sizes == OWN_SIZE:
-            del found["maxItems"]
+            del schema["maxItems"]
         free = "; guess(...) leaves it free" if declared.role == "start" and not declared.is_rate else ""
-        return {"description": f"{declared.description} [{declared.unit}]{free}", **found}
+        return {"description": f"{declared.description} [{declared.unit}]{free}", **schema}
     if "law" in item.metadata:
-        stated: Law = item.metadata["law"]
+        stated: FormulaField = item.metadata["law"]
         names = ", ".join(("time", *stated.names))
-        return {"description": f"{stated.description} [{stated.unit}]; may depend on {names}", **number}
+        return {"description": f"{stated.description} [{stated.unit}]; may depend on {names}", **value}
     if "file" in item.metadata:
         return {"description": "path of a file", "type": "string", "pattern": _ending(item.metadata["file"])}
     if "direction" in item.metadata:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from mbfmu.errors import MbfmuError
 
-Place: TypeAlias = tuple[str | int, ...]
+KeyPath: TypeAlias = tuple[str | int, ...]
 """Keys and indices from the root of a document, such as ``("components", "rod", "m")``."""
 
 DEEPEST = 32
@@ -31,7 +31,7 @@ ENDS = {
 class _Level:
     """A table or array that is open at the current token."""
 
-    place: Place
+    path: KeyPath
     array: bool = False
     key: list[str] = field(default_factory=list)
     dotted: bool = False
@@ -39,7 +39,7 @@ class _Level:
     entries: int = 0
 
 
-def lines_of(text: str, error: Callable[[int, str], MbfmuError]) -> dict[Place, int]:
+def lines_of(text: str, error: Callable[[int, str], MbfmuError]) -> dict[KeyPath, int]:
     """Return the line of every key and array entry of a text, from 1; if it is no TOML, only of some of them.
 
     Args:
@@ -49,56 +49,90 @@ def lines_of(text: str, error: Callable[[int, str], MbfmuError]) -> dict[Place, 
     Raises:
         MbfmuError: the text is nested too deeply, or a key is too long.
     """
-    found: dict[Place, int] = {}
-    levels = [_Level(())]
-    header = False
+    keys = _Keys(error)
     for token, plain, line in _tokens(text):
-        level = levels[-1]
-        mark = token if plain else ""
-        if len(levels) > DEEPEST or len(level.place) + len(level.key) > 2 * DEEPEST:
-            raise error(line, f"nested more than {DEEPEST} deep")
+        if not keys.take(token, token if plain else "", line):
+            break
+    return keys.lines
+
+
+class _Keys:
+    """The lines of the keys read so far, and the tables and arrays that are open at the current token."""
+
+    def __init__(self, error: Callable[[int, str], MbfmuError]) -> None:
+        self.error = error
+        self.lines: dict[KeyPath, int] = {}
+        self.levels = [_Level(())]
+        self.in_header = False
+
+    def take(self, token: str, mark: str, line: int) -> bool:
+        """Read the next token, and return whether the text can still be TOML.
+
+        Args:
+            token: text of the token.
+            mark: the same if it is a punctuation mark or the end of a line and not quoted.
+            line: its line, from 1.
+
+        Raises:
+            MbfmuError: the text is nested too deeply, or a key is too long.
+        """
+        level = self.levels[-1]
+        if len(self.levels) > DEEPEST or len(level.path) + len(level.key) > 2 * DEEPEST:
+            raise self.error(line, f"nested more than {DEEPEST} deep")
         if mark == "\n":
-            if header:
-                break  # no TOML
-            if len(levels) == 1:
+            if len(self.levels) == 1:
                 level.key, level.valued = [], False
-        elif header:
-            if mark == "]":
-                header, levels = False, [_Level(tuple(level.key))]
-                found.setdefault(levels[0].place, line)
-            elif mark not in {".", "["}:
-                level.key.append(_key(token, line, error))
-        elif mark == "[" and len(levels) == 1 and not level.valued:
-            header, levels = True, [_Level(())]
+            return not self.in_header
+        if self.in_header:
+            self._take_header(token, mark, line)
+        elif mark == "[" and len(self.levels) == 1 and not level.valued:
+            self.in_header, self.levels = True, [_Level(())]
         elif mark in {"]", "}"}:
-            if len(levels) > 1:
-                levels.pop()
+            if len(self.levels) > 1:
+                self.levels.pop()
         elif mark == ",":
             level.key, level.valued = [], False
             level.entries += 1
         elif level.array or level.valued:
-            place = (*level.place, level.entries) if level.array else (*level.place, *level.key)
-            found.setdefault(place, line)
-            if mark in {"[", "{"}:
-                levels.append(_Level(place, array=mark == "["))
-        elif mark == "=":
+            self._take_value(level, mark, line)
+        else:
+            return self._take_key(level, token, mark, line)
+        return True
+
+    def _take_header(self, token: str, mark: str, line: int) -> None:
+        """Read a token between the brackets of ``[table]`` or ``[[array]]``, or the bracket that ends it."""
+        if mark == "]":
+            self.in_header, self.levels = False, [_Level(tuple(self.levels[-1].key))]
+            self.lines.setdefault(self.levels[0].path, line)
+        elif mark not in {".", "["}:
+            self.levels[-1].key.append(self._key(token, line))
+
+    def _take_value(self, level: _Level, mark: str, line: int) -> None:
+        """Read the beginning of a value."""
+        path = (*level.path, level.entries) if level.array else (*level.path, *level.key)
+        self.lines.setdefault(path, line)
+        if mark in {"[", "{"}:
+            self.levels.append(_Level(path, array=mark == "["))
+
+    def _take_key(self, level: _Level, token: str, mark: str, line: int) -> bool:
+        """Read a part of a key, its dot, or the sign that ends it; return whether the text can still be TOML."""
+        if mark == "=":
             level.valued = True
             for count in range(1, len(level.key) + 1):
-                found.setdefault((*level.place, *level.key[:count]), line)
+                self.lines.setdefault((*level.path, *level.key[:count]), line)
         elif mark == ".":
             level.dotted = True
         elif level.key and not level.dotted:
-            break  # no TOML
+            return False
         else:
-            level.key.append(_key(token, line, error))
+            level.key.append(self._key(token, line))
             level.dotted = False
-    return found
+        return True
 
-
-def _key(token: str, line: int, error: Callable[[int, str], MbfmuError]) -> str:
-    if len(token) > LONGEST_KEY:
-        raise error(line, f"a key of {len(token)} characters is too long (at most {LONGEST_KEY})")
-    return token
+    def _key(self, token: str, line: int) -> str:
+        if len(token) > LONGEST_KEY:
+            raise self.error(line, f"a key of {len(token)} characters is too long (at most {LONGEST_KEY})")
+        return token
 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool, int]]:

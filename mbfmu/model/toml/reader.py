@@ -29,7 +29,7 @@ from mbfmu.model.physical import inertia_matrix, unphysical
 from mbfmu.model.robot_files import read_robot
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.sampled import Sampled
-from mbfmu.model.source import Source, read_bytes
+from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.system import Connection, Subsystem, System, Wire, check_input_starts
 from mbfmu.model.toml.kinds import (
     BLOCKS,
@@ -44,7 +44,7 @@ from mbfmu.model.toml.kinds import (
     kind_of,
     taken,
 )
-from mbfmu.model.toml.lines import Place, lines_of
+from mbfmu.model.toml.lines import KeyPath, lines_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -71,25 +71,25 @@ WRONG = (ArithmeticError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
-class Document(Source):
+class Document(SourceText):
     """A TOML text and the lines of its keys.
 
     Args:
-        name, folder: see `Source`.
+        name, folder: see `SourceText`.
         lines: line of each key.
     """
 
-    lines: Mapping[Place, int] = field(default_factory=dict)
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
 
-    def at(self, place: Place, what: MbfmuError | str) -> MbfmuError:
+    def at(self, path: KeyPath, message: MbfmuError | str) -> MbfmuError:
         """Return an error with file and line in front: the line of a key, or of the nearest key around it."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return self.error(self.lines.get(place, 1), what)
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.error(self.lines.get(path, 1), message)
 
 
 @dataclass(frozen=True)
-class _Found:
+class _SizedModel:
     """A system or block, and its number of components, those of its sub-systems included."""
 
     system: System | Block | Sampled
@@ -101,7 +101,7 @@ class _Files:
     """The files that are being read, each used by the one before it, and the models read already, by file or name."""
 
     chain: tuple[Path, ...] = ()
-    known: dict[Path | str, _Found] = field(default_factory=dict)
+    known: dict[Path | str, _SizedModel] = field(default_factory=dict)
 
 
 def read_toml(path: Path) -> System | Block | Sampled:
@@ -124,21 +124,21 @@ def from_toml(text: str, name: str = "text") -> System | Block | Sampled:
     Raises:
         ModelFileError, ModelError: see `read_toml`.
     """
-    return _parsed(text, Source(name), _Files()).system
+    return _parsed(text, SourceText(name), _Files()).system
 
 
 def is_model(path: Path) -> bool:
     """Return whether a .toml file holds a system or block, and not an export recipe (which names its model)."""
     try:
         text = read_bytes(path, LARGEST).decode("utf-8-sig")
-        return not {"components", "urdf", "robot", "defined"}.isdisjoint(_loaded(text, Source(str(path)))[0])
+        return not {"components", "urdf", "robot", "defined"}.isdisjoint(_loaded(text, SourceText(str(path)))[0])
     except (MbfmuError, UnicodeDecodeError):
         return False
 
 
-def _read(path: Path, files: _Files) -> _Found:
+def _read(path: Path, files: _Files) -> _SizedModel:
     content = read_bytes(path, LARGEST)
-    source = Source(str(path), path.parent)
+    source = SourceText(str(path), path.parent)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -149,87 +149,87 @@ def _read(path: Path, files: _Files) -> _Found:
     return files.known[inside]
 
 
-def _parsed(text: str, source: Source, files: _Files) -> _Found:
+def _parsed(text: str, source: SourceText, files: _Files) -> _SizedModel:
     data, lines = _loaded(text, source)
     document = Document(source.name, source.folder, lines)
     _check_integers(document, data, ())
-    found = _model(document, data, (), files)
-    inner = found.system
+    read = _model(document, data, (), files)
+    inner = read.system
     if not isinstance(inner, System) or inner.only_blocks or any(isinstance(item, World) for item in inner.components):
         _check(document, data, inner)
-    return found
+    return read
 
 
-def _loaded(text: str, source: Source) -> tuple[dict[str, Any], Mapping[Place, int]]:
+def _loaded(text: str, source: SourceText) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
     """Return the content of a text, and the line of each key."""
     lines = lines_of(text, source.error)
     try:
         return tomllib.loads(text), lines
     except tomllib.TOMLDecodeError as error:
-        what = re.sub(r" \(at .*\)$", "", str(error))
-        place = re.search(r"\(at line (\d+), column (\d+)\)$", str(error))
-        if place is None:
-            raise source.error(text.count("\n") + 1, f"{what} at the end of the file") from None
-        raise source.error(int(place[1]), f"{what} (column {place[2]})") from None
+        message = re.sub(r" \(at .*\)$", "", str(error))
+        position = re.search(r"\(at line (\d+), column (\d+)\)$", str(error))
+        if position is None:
+            raise source.error(text.count("\n") + 1, f"{message} at the end of the file") from None
+        raise source.error(int(position[1]), f"{message} (column {position[2]})") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, an impossible date
         raise source.error(max(lines.values(), default=1), f"this is not valid TOML: {error}") from None
 
 
-def _check_integers(document: Document, value: Any, place: Place) -> None:
+def _check_integers(document: Document, value: Any, path: KeyPath) -> None:
     if isinstance(value, dict | list):
         for key, entry in value.items() if isinstance(value, dict) else enumerate(value):
-            _check_integers(document, entry, (*place, key))
+            _check_integers(document, entry, (*path, key))
     elif isinstance(value, int) and abs(value) >= 2**63:
-        raise document.at(place, "an integer of more than 64 bits: write a number with an exponent, such as 1e20")
+        raise document.at(path, "an integer of more than 64 bits: write a number with an exponent, such as 1e20")
 
 
-def _model(document: Document, table: dict[str, Any], place: Place, files: _Files) -> _Found:
+def _model(document: Document, table: dict[str, Any], path: KeyPath, files: _Files) -> _SizedModel:
     """Return the system or block that a document, or a table of it, holds."""
-    if not place and "model" in table:
+    if not path and "model" in table:
         raise document.at(
             ("model",), "this is an export recipe (it names its model), not a model: give it to `mbfmu export`"
         )
     if "type" not in table:
         if strange := next((key for key in ITEMS if key in table and key not in TOP), None):
-            raise document.at((*place, strange), f'a system has no {strange}; for a block write type = "Block"')
-        return _system(document, table, place, files)
+            raise document.at((*path, strange), f'a system has no {strange}; for a block write type = "Block"')
+        return _system(document, table, path, files)
     kind = table["type"]
     if not isinstance(kind, str) or kind not in BLOCKS:
-        what = UnknownNameError(f"there is no model of type {kind!r}; {nearest(str(kind), BLOCKS)}")
-        raise document.at((*place, "type"), what)
-    name = _name(document, table, place, "block")
-    return _Found(_block(document, name, {key: table[key] for key in table if key != "name"}, place), 1)
+        message = UnknownNameError(f"there is no model of type {kind!r}; {nearest(str(kind), BLOCKS)}")
+        raise document.at((*path, "type"), message)
+    name = _name(document, table, path, "block")
+    return _SizedModel(_block(document, name, {key: table[key] for key in table if key != "name"}, path), 1)
 
 
-def _name(document: Document, table: dict[str, Any], place: Place, kind: str) -> str:
+def _name(document: Document, table: dict[str, Any], path: KeyPath, kind: str) -> str:
     """Return the name that a table gives to a system or block."""
     name = table.get("name")
     if not isinstance(name, str) or not name.isidentifier():
         shown = f"a {kind} needs a name" if name is None else f"{name!r} cannot name a {kind}"
-        raise document.at((*place, "name"), f'{shown}: write name = "...", of letters, digits and underscores')
+        raise document.at((*path, "name"), f'{shown}: write name = "...", of letters, digits and underscores')
     return name
 
 
-def _block(document: Document, name: str, table: dict[str, Any], place: Place) -> Block | Sampled:
+def _block(document: Document, name: str, table: dict[str, Any], path: KeyPath) -> Block | Sampled:
     """Return a block, whose type the table gives too."""
     kind = BLOCKS[table["type"]]
     fields = block_fields(kind)
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in table.items():
         try:
             if key in ITEMS:
-                given[key] = _items(document, key, value, (*place, key))
+                values[key] = _items(document, key, value, (*path, key))
             elif key in fields:
-                given[key] = taken(*fields[key], value)
+                values[key] = taken(*fields[key], value)
             elif key != "type":
                 known = (*fields, *ITEMS)
                 more = '; a block with a period has type = "Sampled"' if key in block_fields(Sampled) else ""
                 raise UnknownNameError(f"'{name}': a {kind.__name__} has no '{key}'; {nearest(key, known)}{more}")
         except MbfmuError as error:
-            raise _placed(document, error, (*place, key)) from None
-    timing = {key: given.pop(key) for key in tuple(given) if fields.get(key, (Block,))[0] is Sampled}
+            raise _placed(document, error, (*path, key)) from None
+    timing = {key: values.pop(key) for key in tuple(values) if fields.get(key, (Block,))[0] is Sampled}
     try:
-        block = Block(name, **given)
+        block = Block(name, **values)
         if kind is Block:
             return block
         if "period" not in timing:
@@ -237,59 +237,59 @@ def _block(document: Document, name: str, table: dict[str, Any], place: Place) -
         return Sampled(block, **timing)
     except MbfmuError as error:
         words = re.findall(r"[A-Za-z_]\w*", str(error))
-        lines = (_lines_of_item(document, place, word) for word in words)
-        raise document.at(next((found[-1] for found in lines if found), place), error) from None
+        lines = (_lines_of_item(document, path, word) for word in words)
+        raise document.at(next((path_of_item[-1] for path_of_item in lines if path_of_item), path), error) from None
 
 
-def _lines_of_item(document: Document, place: Place, word: str) -> list[Place]:
-    """Return the places of the quantities or fields of a block that have a name, the last in the document last."""
-    fields: list[Place] = [(*place, word)] if word in block_fields(Sampled) else []
-    places = [*fields, *((*place, group, word) for group in ITEMS)]
-    return sorted((item for item in places if item in document.lines), key=document.lines.__getitem__)
+def _lines_of_item(document: Document, path: KeyPath, word: str) -> list[KeyPath]:
+    """Return the paths of the quantities or fields of a block that have a name, the last in the document last."""
+    fields: list[KeyPath] = [(*path, word)] if word in block_fields(Sampled) else []
+    paths = [*fields, *((*path, group, word) for group in ITEMS)]
+    return sorted((item for item in paths if item in document.lines), key=document.lines.__getitem__)
 
 
-def _placed(document: Document, error: MbfmuError, place: Place) -> MbfmuError:
+def _placed(document: Document, error: MbfmuError, path: KeyPath) -> MbfmuError:
     """Return an error with file and line in front, if it has none yet."""
-    return error if str(error).startswith(f"'{document.name}', line ") else document.at(place, error)
+    return error if str(error).startswith(f"'{document.name}', line ") else document.at(path, error)
 
 
-def _items(document: Document, group: str, table: Any, place: Place) -> tuple[Any, ...]:
+def _items(document: Document, group: str, table: Any, path: KeyPath) -> tuple[Any, ...]:
     """Return the parameters, inputs, states or defined quantities that a table holds."""
     if not isinstance(table, dict):
-        raise document.at(place, f"{group} must be a table, not {kind_of(table)}")
-    return tuple(_item(document, ITEMS[group], name, value, (*place, name)) for name, value in table.items())
+        raise document.at(path, f"{group} must be a table, not {kind_of(table)}")
+    return tuple(_item(document, ITEMS[group], name, value, (*path, name)) for name, value in table.items())
 
 
-def _system(document: Document, table: dict[str, Any], place: Place, files: _Files) -> _Found:
+def _system(document: Document, table: dict[str, Any], path: KeyPath, files: _Files) -> _SizedModel:
     for key, value in table.items():
         if key not in TOP:
-            raise document.at((*place, key), UnknownNameError(f"a system has no '{key}'; {nearest(key, TOP)}"))
+            raise document.at((*path, key), UnknownNameError(f"a system has no '{key}'; {nearest(key, TOP)}"))
         if type(value) is not TOP[key]:
-            raise document.at((*place, key), f"{key} must be {kind_of(TOP[key]())}, not {kind_of(value)}")
-    name = _name(document, table, place, "system")
-    robot = _robot(document, table, place) if ROBOT_KEYS & table.keys() else None
+            raise document.at((*path, key), f"{key} must be {kind_of(TOP[key]())}, not {kind_of(value)}")
+    name = _name(document, table, path, "system")
+    robot = _robot(document, table, path) if ROBOT_KEYS & table.keys() else None
     if not table.get("components") and not robot:
-        raise document.at((*place, "components"), f"system '{name}' has no components: add [components.world]")
-    parameters = _items(document, "parameters", table.get("parameters", {}), (*place, "parameters"))
+        raise document.at((*path, "components"), f"system '{name}' has no components: add [components.world]")
+    parameters = _items(document, "parameters", table.get("parameters", {}), (*path, "parameters"))
     components: list[Any] = list(robot.components) if robot else []
     size = len(components)
     for key, value in table.get("components", {}).items():
-        item, count = _component(document, key, value, (*place, "components", key), files)
+        item, count = _component(document, key, value, (*path, "components", key), files)
         components.append(item)
         size += count
         if size > MOST:
-            raise document.at((*place, "components", key), f"more than {MOST} components, sub-systems included")
-    connections = _connections(document, table.get("connections", []), (*place, "connections"))
-    wires = _wires(document, table.get("wires", []), (*place, "wires"))
+            raise document.at((*path, "components", key), f"more than {MOST} components, sub-systems included")
+    connections = _connections(document, table.get("connections", []), (*path, "connections"))
+    wires = _wires(document, table.get("wires", []), (*path, "wires"))
     names = table.get("names", {})
     for key, value in names.items():
         if not isinstance(value, str):
             raise document.at(
-                (*place, "names", key), f'names.{key} must be the name of a variable, such as "hinge.phi", not '
+                (*path, "names", key), f'names.{key} must be the name of a variable, such as "hinge.phi", not '
                 + kind_of(value),
             )  # fmt: skip
     inherited, usual = (robot.connections, robot.stepper) if robot else ((), "")
-    starts = {**(robot.input_starts if robot else {}), **_input_starts(document, table, place)}
+    starts = {**(robot.input_starts if robot else {}), **_input_starts(document, table, path)}
     try:
         system = System(
             name, tuple(components), (*inherited, *connections), parameters,
@@ -297,8 +297,8 @@ def _system(document: Document, table: dict[str, Any], place: Place, files: _Fil
             starts,
         )  # fmt: skip
     except ModelError as error:
-        raise document.at((*place, *_fault(error, table, parameters, components, connections, wires)), error) from None
-    return _Found(system, size)
+        raise document.at((*path, *_fault(error, table, parameters, components, connections, wires)), error) from None
+    return _SizedModel(system, size)
 
 
 def _fault(
@@ -308,13 +308,13 @@ def _fault(
     components: list[Any],
     connections: tuple[Connection, ...],
     wires: tuple[Wire, ...],
-) -> Place:
-    """Return the place in the table of a system of what the system refuses."""
+) -> KeyPath:
+    """Return the path in the table of a system of the entry that the system refuses."""
     text = str(error)
     names = table.get("names", {})
     if named := [key for key, full in names.items() if f": '{key}' cannot be" in text or f"'{full}' has two" in text]:
         return ("names", named[-1])
-    if said := [number for number, item in enumerate(wires) if item.label in text]:
+    if said := [index for index, item in enumerate(wires) if item.label in text]:
         return ("wires", said[-1])
     if said := [n for n, pair in enumerate(connections) if f"connect({pair.a!r}, {pair.b!r})" in text]:
         return ("connections", said[0] if isinstance(error, UnknownNameError) else said[-1])
@@ -323,41 +323,41 @@ def _fault(
     return ("components" if twice in table.get("components", {}) else "parameters", twice)
 
 
-def _input_starts(document: Document, table: dict[str, Any], place: Place) -> dict[str, float]:
+def _input_starts(document: Document, table: dict[str, Any], path: KeyPath) -> dict[str, float]:
     """Return the start values of inputs, such as ``input_starts = {"shoulder.tau" = 2.0}``."""
-    given = table.get("input_starts", {})
+    starts = table.get("input_starts", {})
     try:
-        check_input_starts(given)
+        check_input_starts(starts)
     except ModelError as error:
-        raise document.at((*place, "input_starts"), error) from None
-    return dict(given)
+        raise document.at((*path, "input_starts"), error) from None
+    return dict(starts)
 
 
-def _robot(document: Document, table: dict[str, Any], place: Place) -> System:
+def _robot(document: Document, table: dict[str, Any], at_table: KeyPath) -> System:
     """Return the robot that a system is based on, such as ``robot = {file = "arm.xml", limits = false}``."""
     name = "robot" if "robot" in table else "urdf"
-    given, here = table[name], (*place, name)
+    entry, here = table[name], (*at_table, name)
     if table.keys() >= ROBOT_KEYS:
         raise document.at(here, "a system is based on one robot: leave robot or urdf out")
     kinds: dict[str, Any] = {
         "file": str,
         **{item.name: type(getattr(RobotOptions(), item.name)) for item in fields(RobotOptions)},
     }
-    if place:
+    if at_table:
         raise document.at(here, f"a sub-system is no robot, which has a world of its own: name the {name} at the top")
-    for key, value in given.items():
+    for key, value in entry.items():
         if key not in kinds:
             raise document.at((*here, key), UnknownNameError(f"{name} has no '{key}'; {nearest(key, kinds)}"))
         if not isinstance(value, list if kinds[key] is tuple else kinds[key]):
             wanted = kind_of([] if kinds[key] is tuple else kinds[key]())
             raise document.at((*here, key), f"{name}.{key} must be {wanted}, not {kind_of(value)}")
-    texts = (*given.get("wrenches", ()), *given.get("packages", {}).values())
+    texts = (*entry.get("wrenches", ()), *entry.get("packages", {}).values())
     if wrong := next((item for item in texts if not isinstance(item, str)), None):
         raise document.at(here, f"wrenches and packages of a {name} are texts, not {kind_of(wrong)}")
     if table.get("planar"):
-        raise document.at((*place, "planar"), "a robot is spatial: leave planar out")
-    full = _inside(document, given.get("file", ""), (*here, "file"), ENDINGS[name])
-    options: dict[str, Any] = {key: value for key, value in given.items() if key != "file"}
+        raise document.at((*at_table, "planar"), "a robot is spatial: leave planar out")
+    full = _inside(document, entry.get("file", ""), (*here, "file"), ENDINGS[name])
+    options: dict[str, Any] = {key: value for key, value in entry.items() if key != "file"}
     options["wrenches"] = tuple(options.get("wrenches", ()))
     if document.folder and "packages" in options:
         options["packages"] = {name: document.folder / path for name, path in options["packages"].items()}
@@ -367,68 +367,68 @@ def _robot(document: Document, table: dict[str, Any], place: Place) -> System:
         raise document.at(here, error) from None
 
 
-def _item(document: Document, kind: type, name: str, value: Any, place: Place) -> Any:
+def _item(document: Document, kind: type, name: str, value: Any, path: KeyPath) -> Any:
     """Return a parameter, input, state or defined quantity."""
     called, short = NOUNS[kind], SHORT.get(kind)
     if short is None and not isinstance(value, dict):
-        raise document.at(place, f"{called} '{name}' must be a table, such as {name} = {{unit = \"m\"}}")
+        raise document.at(path, f"{called} '{name}' must be a table, such as {name} = {{unit = \"m\"}}")
     table: dict[str, Any] = value if isinstance(value, dict) else {str(short): value}
     if short and short not in table:
         example = "1.0" if kind is Parameter else '"..."'
         raise document.at(
-            place, f"{called} '{name}' needs a {short}, such as {name} = {{{short} = {example}, unit = \"m\"}}"
+            path, f"{called} '{name}' needs a {short}, such as {name} = {{{short} = {example}, unit = \"m\"}}"
         )
-    return _made(document, kind, name, _arguments(document, kind, table, place), place)
+    return _made(document, kind, name, _arguments(document, kind, table, path), path)
 
 
 def _component(
-    document: Document, name: str, table: Any, place: Place, files: _Files
+    document: Document, name: str, table: Any, path: KeyPath, files: _Files
 ) -> tuple[Component | Subsystem | Block | Sampled, int]:
     if not isinstance(table, dict):
-        raise document.at(place, f"component '{name}' must be a table with a type, not {kind_of(table)}")
+        raise document.at(path, f"component '{name}' must be a table with a type, not {kind_of(table)}")
     if "system" in table and "type" not in table:
-        return _subsystem(document, name, table, place, files)
+        return _subsystem(document, name, table, path, files)
     kind = table.get("type")
     if not isinstance(kind, str):
-        what = "needs a type" if kind is None else f"has {kind_of(kind)} as its type"
-        raise document.at((*place, "type"), f"'{name}' {what}: write type = \"Revolute\" or another component")
+        message = "needs a type" if kind is None else f"has {kind_of(kind)} as its type"
+        raise document.at((*path, "type"), f"'{name}' {message}: write type = \"Revolute\" or another component")
     if kind in BLOCKS:
-        return _block(document, name, table, place), 1
-    found = component_type(kind)
-    if found is None:
+        return _block(document, name, table, path), 1
+    kind_named = component_type(kind)
+    if kind_named is None:
         clause = nearest(kind, (*component_types(), *BLOCKS))
-        raise document.at((*place, "type"), UnknownNameError(f"'{name}': there is no component '{kind}'; {clause}"))
+        raise document.at((*path, "type"), UnknownNameError(f"'{name}': there is no component '{kind}'; {clause}"))
     table = {key: value for key, value in table.items() if key != "type"}
-    made: Component = _made(document, found, name, _arguments(document, found, table, place), place)
+    made: Component = _made(document, kind_named, name, _arguments(document, kind_named, table, path), path)
     return made, 1
 
 
-def _arguments(document: Document, kind: type, table: dict[str, Any], place: Place) -> dict[str, Any]:
+def _arguments(document: Document, kind: type, table: dict[str, Any], path: KeyPath) -> dict[str, Any]:
     """Return the keyword arguments of a class that a table gives."""
     fields = fields_of(kind)
-    found = {}
+    arguments = {}
     for key, value in table.items():
         if key not in fields:
             hint = f"; if it is the system's, put '{key}' above the first [table]" if key in TOP else ""
             raise document.at(
-                (*place, key), UnknownNameError(f"'{place[-1]}': a {kind.__name__} has no '{key}'; "
+                (*path, key), UnknownNameError(f"'{path[-1]}': a {kind.__name__} has no '{key}'; "
                 f"{nearest(key, fields)}{hint}"),
             )  # fmt: skip
         try:
-            found[key] = taken(kind, fields[key], value)
+            arguments[key] = taken(kind, fields[key], value)
         except MbfmuError as error:
-            raise document.at((*place, key), f"{place[-1]}.{error}") from None
+            raise document.at((*path, key), f"{path[-1]}.{error}") from None
         if "file" in fields[key].metadata:
-            found[key] = str(_inside(document, value, (*place, key), fields[key].metadata["file"]))
-    return found
+            arguments[key] = str(_inside(document, value, (*path, key), fields[key].metadata["file"]))
+    return arguments
 
 
-def _made(document: Document, kind: Any, name: str, arguments: dict[str, Any], place: Place) -> Any:
+def _made(document: Document, kind: Any, name: str, arguments: dict[str, Any], path: KeyPath) -> Any:
     """Return an object of a class; raise an error at the key of the table that it does not take."""
 
-    def attempt(given: dict[str, Any]) -> tuple[Any, MbfmuError | None]:
+    def attempt(attempted: dict[str, Any]) -> tuple[Any, MbfmuError | None]:
         try:
-            return kind(name, **given), None
+            return kind(name, **attempted), None
         except MbfmuError as error:
             return None, error
         except WRONG as error:
@@ -440,50 +440,50 @@ def _made(document: Document, kind: Any, name: str, arguments: dict[str, Any], p
     needed = {SHORT[kind]: "0"} if kind in SHORT else {}
     for key, value in arguments.items():
         if str(attempt({**needed, key: value})[1]) == str(error):
-            raise document.at((*place, key), error)
-    raise document.at(place, error)
+            raise document.at((*path, key), error)
+    raise document.at(path, error)
 
 
 def _subsystem(
-    document: Document, name: str, table: dict[str, Any], place: Place, files: _Files
+    document: Document, name: str, table: dict[str, Any], path: KeyPath, files: _Files
 ) -> tuple[Subsystem, int]:
     known = ("system", "values")
     for key in table:
         if key not in known:
-            what = UnknownNameError(f"sub-system '{name}' has no '{key}'; {nearest(key, known)}")
-            raise document.at((*place, key), what)
+            message = UnknownNameError(f"sub-system '{name}' has no '{key}'; {nearest(key, known)}")
+            raise document.at((*path, key), message)
     inner, values = table["system"], table.get("values", {})
     if isinstance(inner, dict):
-        found = _model(document, inner, (*place, "system"), files)
+        inner_model = _model(document, inner, (*path, "system"), files)
     elif isinstance(inner, str):
-        found = (_from_library if is_name(inner) else _from_file)(document, inner, (*place, "system"), files)
+        inner_model = (_from_library if is_name(inner) else _from_file)(document, inner, (*path, "system"), files)
     else:
         raise document.at(
-            (*place, "system"), f"'{name}': system must be a path, a name or a table, not {kind_of(inner)}"
+            (*path, "system"), f"'{name}': system must be a path, a name or a table, not {kind_of(inner)}"
         )
     if not isinstance(values, dict):
-        raise document.at((*place, "values"), f"'{name}': values must be a table, not {kind_of(values)}")
+        raise document.at((*path, "values"), f"'{name}': values must be a table, not {kind_of(values)}")
     for key, value in values.items():
         try:
-            Subsystem(name, found.system, {key: value})
+            Subsystem(name, inner_model.system, {key: value})
         except MbfmuError as error:
-            raise document.at((*place, "values", key), error) from None
+            raise document.at((*path, "values", key), error) from None
     try:
-        return Subsystem(name, found.system, values), found.size
+        return Subsystem(name, inner_model.system, values), inner_model.size
     except MbfmuError as error:
-        raise document.at(place, error) from None
+        raise document.at(path, error) from None
 
 
-def _from_library(document: Document, name: str, place: Place, files: _Files) -> _Found:
+def _from_library(document: Document, name: str, path: KeyPath, files: _Files) -> _SizedModel:
     """Return a model of the library, which is found by its name."""
     if name not in files.known:
         try:
             inner = load(name)
         except MbfmuError as error:
-            raise document.at(place, f"{error}; a file is named by its path, which ends in .toml") from None
+            raise document.at(path, f"{error}; a file is named by its path, which ends in .toml") from None
         if isinstance(inner, LagrangianSystem):
-            raise document.at(place, f"'{name}' is given by its energies: it can be no part of a system")
-        files.known[name] = _Found(inner, _size(inner))
+            raise document.at(path, f"'{name}' is given by its energies: it can be no part of a system")
+        files.known[name] = _SizedModel(inner, _size(inner))
     return files.known[name]
 
 
@@ -494,33 +494,33 @@ def _size(model: System | Block | Sampled) -> int:
     return sum(_size(item.system) if isinstance(item, Subsystem) else 1 for item in model.components)
 
 
-def _from_file(document: Document, text: str, place: Place, files: _Files) -> _Found:
+def _from_file(document: Document, text: str, path: KeyPath, files: _Files) -> _SizedModel:
     """Return the system of a file in the folder of the document, or below it."""
-    full = _inside(document, text, place, (".toml",))
+    full = _inside(document, text, path, (".toml",))
     inside = _real(full)
     if inside in files.chain:
         names = [item.name for item in (*files.chain[files.chain.index(inside) :], inside)]
-        raise document.at(place, f"files use each other in a circle: {' -> '.join(names)}")
+        raise document.at(path, f"files use each other in a circle: {' -> '.join(names)}")
     if len(files.chain) >= DEEPEST:
-        raise document.at(place, f"more than {DEEPEST} files use each other in a row")
+        raise document.at(path, f"more than {DEEPEST} files use each other in a row")
     return files.known[inside] if inside in files.known else _read(full, files)
 
 
-def _inside(document: Document, text: str, place: Place, endings: tuple[str, ...]) -> Path:
+def _inside(document: Document, text: str, key: KeyPath, endings: tuple[str, ...]) -> Path:
     """Return the path of a file in the folder of the document, or below it."""
     if document.folder is None:
-        raise document.at(place, "a text that is in no file cannot use another file")
+        raise document.at(key, "a text that is in no file cannot use another file")
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or set(text) & set("\\:\0") or path.suffix.lower() not in endings:
         raise document.at(
-            place, f"{place[-1]} = {text!r} must be the path of a {' or '.join(endings)} file in this file's folder or "
+            key, f"{key[-1]} = {text!r} must be the path of a {' or '.join(endings)} file in this file's folder or "
             f'below it, such as "parts/arm{endings[0]}"'
         )  # fmt: skip
     full = document.folder / path
     if not _real(full).is_relative_to(_real(document.folder)):
-        raise document.at(place, f"'{text}' leads out of the folder of this file")
+        raise document.at(key, f"'{text}' leads out of the folder of this file")
     if not os.path.isfile(_real(full)):
-        raise document.at(place, f"there is no model file '{full}'")
+        raise document.at(key, f"there is no model file '{full}'")
     return full
 
 
@@ -529,20 +529,20 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _connections(document: Document, pairs: list[Any], place: Place) -> tuple[Connection, ...]:
-    for number, pair in enumerate(pairs):
+def _connections(document: Document, pairs: list[Any], path: KeyPath) -> tuple[Connection, ...]:
+    for index, pair in enumerate(pairs):
         if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(end, str) for end in pair):
             raise document.at(
-                (*place, number),
+                (*path, index),
                 'a connection is an array of two names of frames, such as ["world.frame_b", "hinge.frame_a"]',
             )
     return tuple(Connection(*pair) for pair in pairs)
 
 
-def _wires(document: Document, items: list[Any], place: Place) -> tuple[Wire, ...]:
-    found = []
-    for number, item in enumerate(items):
-        here = (*place, number)
+def _wires(document: Document, items: list[Any], path: KeyPath) -> tuple[Wire, ...]:
+    wires = []
+    for index, item in enumerate(items):
+        here = (*path, index)
         table = dict(zip(("from", "to"), item, strict=True)) if isinstance(item, list) and len(item) == 2 else item
         if not isinstance(table, dict) or not {"from", "to"} <= table.keys():
             raise document.at(
@@ -550,14 +550,14 @@ def _wires(document: Document, items: list[Any], place: Place) -> tuple[Wire, ..
                 '{from = "boom.s", to = "servo.s", factor = 2, offset = 1}',
             )  # fmt: skip
         if strange := next((key for key in table if key not in ENDS), None):
-            what = UnknownNameError(f"a wire has no '{strange}'; {nearest(strange, ENDS)}")
-            raise document.at((*here, strange), what)
+            message = UnknownNameError(f"a wire has no '{strange}'; {nearest(strange, ENDS)}")
+            raise document.at((*here, strange), message)
         try:
-            given = {ENDS[key]: taken(Wire, fields_of(Wire)[ENDS[key]], value) for key, value in table.items()}
-            found.append(Wire(**given))
+            arguments = {ENDS[key]: taken(Wire, fields_of(Wire)[ENDS[key]], value) for key, value in table.items()}
+            wires.append(Wire(**arguments))
         except MbfmuError as error:
             raise document.at(here, error) from None
-    return tuple(found)
+    return tuple(wires)
 
 
 def _check(document: Document, data: dict[str, Any], model: System | Block | Sampled) -> None:
@@ -572,14 +572,14 @@ def _check(document: Document, data: dict[str, Any], model: System | Block | Sam
         for path in mechanism.of(Body):
             if (
                 not mechanism.planar
-                and _place_of(document, path)
+                and _path_of(document, path)
                 and (reason := unphysical(_inertia(mechanism, path, known)))
             ):
                 raise MassError(f"{path}.I_11 to I_33: {reason}")
     except MbfmuError as error:
-        words = (_place_of(document, word) for word in re.findall(r"[\w.]+", str(error)))
-        places = (place for place in (_place_of_wire(data, str(error), ()), *words) if place)
-        raise document.at(next(places, ("components",)), error) from None
+        words = (_path_of(document, word) for word in re.findall(r"[\w.]+", str(error)))
+        paths = (at_key for at_key in (_path_of_wire(data, str(error), ()), *words) if at_key)
+        raise document.at(next(paths, ("components",)), error) from None
     except RecursionError:
         raise document.at(("parameters",), "the definitions of parameters go too deep") from None
 
@@ -599,31 +599,31 @@ def _inertia(mechanism: Mechanism, path: str, known: dict[tuple[str, Value], flo
     return inertia_matrix([number(f"I_{kk}") for kk in (11, 22, 33)], [number(f"I_{kl}") for kl in (21, 31, 32)])
 
 
-def _place_of_wire(table: dict[str, Any], text: str, place: Place) -> Place:
-    """Return the place of the wire that a text names, in a system or its inner systems; empty if it names none."""
-    for number, item in enumerate(table.get("wires", ())):
+def _path_of_wire(table: dict[str, Any], text: str, path: KeyPath) -> KeyPath:
+    """Return the path of the wire that a text names, in a system or its inner systems; empty if it names none."""
+    for index, item in enumerate(table.get("wires", ())):
         ends = item if isinstance(item, list) else (item["from"], item["to"])
         if Wire(*ends).label in text:
-            return (*place, "wires", number)
+            return (*path, "wires", index)
     for name, item in table.get("components", {}).items():
         if isinstance(inner := item.get("system"), dict):
-            found = _place_of_wire(inner, text, (*place, "components", name, "system"))
-            if found:
-                return found
+            inner_path = _path_of_wire(inner, text, (*path, "components", name, "system"))
+            if inner_path:
+                return inner_path
     return ()
 
 
-def _place_of(document: Document, word: str) -> Place:
-    """Return the place of the first parts of a dotted name, such as ``arm.hinge.phi``; empty if there is none."""
-    place: Place = ()
+def _path_of(document: Document, word: str) -> KeyPath:
+    """Return the path of the first parts of a dotted name, such as ``arm.hinge.phi``; empty if there is none."""
+    path: KeyPath = ()
     for part in word.split("."):
         groups = ("components", *ITEMS)
-        steps: tuple[Place, ...] = (
+        steps: tuple[KeyPath, ...] = (
             *((group, part) for group in groups), *(("system", group, part) for group in groups), ("values", part),
-            *([(part,)] if place else []),
+            *([(part,)] if path else []),
         )  # fmt: skip
-        step = next((step for step in steps if (*place, *step) in document.lines), None)
+        step = next((step for step in steps if (*path, *step) in document.lines), None)
         if step is None:
             break
-        place = (*place, *step)
-    return place
+        path = (*path, *step)
+    return path

@@ -172,10 +172,10 @@ def _named(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _properties(kind: type) -> dict[str, Any]:
-    found = {}
+    properties = {}
     for name, item in fields_of(kind).items():
-        found[name] = schema_of(kind, item)
+        properties[name] = schema_of(kind, item)
         default = default_of(item)
         if isinstance(default, bool | str) or (isinstance(default, int | float) and math.isfinite(default)):
-            found[name]["default"] = default
-    return found
+            properties[name]["default"] = default
+    return properties

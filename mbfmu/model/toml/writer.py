@@ -80,8 +80,8 @@ def _block(item: Block | Sampled, prefix: str) -> Iterator[str]:
     """Yield the lines of a block after its name."""
     block = block_of(item)
     yield f"type = {_text(type(item).__name__)}"
-    given = {**_given(block), **(_given(item) if isinstance(item, Sampled) else {})}
-    yield from (f"{_key(key)} = {_value(given[key])}" for key in block_fields(type(item)) if key in given)
+    values = {**_given(block), **(_given(item) if isinstance(item, Sampled) else {})}
+    yield from (f"{_key(key)} = {_value(values[key])}" for key in block_fields(type(item)) if key in values)
     for group in ITEMS:
         if entries := getattr(block, group):
             yield from _items(entries, f"{prefix}{group}")
@@ -93,15 +93,15 @@ def _items(entries: tuple[Any, ...], table: str) -> Iterator[str]:
 
 
 def _item(item: Any) -> str:
-    given, short = _given(item), SHORT.get(type(item), "")
-    return _value(given[short]) if set(given) == {short} else _table(given)
+    values, short = _given(item), SHORT.get(type(item), "")
+    return _value(values[short]) if set(values) == {short} else _table(values)
 
 
 def _wire(item: Wire) -> str:
-    given = _given(item)
-    if set(given) == {"source", "target"}:
+    values = _given(item)
+    if set(values) == {"source", "target"}:
         return _value([item.source, item.target])
-    return _table({key: given[label] for key, label in ENDS.items() if label in given})
+    return _table({key: values[label] for key, label in ENDS.items() if label in values})
 
 
 def _component(item: Component) -> Iterator[str]:
@@ -158,4 +158,4 @@ def _value(value: Any) -> str:
 def _text(text: str) -> str:
     """Return a basic string: quotes, backslashes and control characters escaped."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda match: f"\\u{ord(match[0]):04x}", escaped) + '"'

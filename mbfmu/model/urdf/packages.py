@@ -5,16 +5,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
-def folders_of(package: str, file: Path, given: Mapping[str, str | os.PathLike[str]] | None = None) -> Iterator[Path]:
+def folders_of(
+    package: str, file: Path, supplied: Mapping[str, str | os.PathLike[str]] | None = None
+) -> Iterator[Path]:
     """Yield the possible folders of a package, the likeliest first; they need not exist.
 
     Args:
         package: name of the package.
         file: file that names it: the package is sought around and above it.
-        given: folders by name, which come first.
+        supplied: folders by name, which come first.
     """
-    if given and package in given:
-        yield Path(given[package])
+    if supplied and package in supplied:
+        yield Path(supplied[package])
     for folder in Path(os.path.abspath(file)).parents:
         if folder.name == package:
             yield folder

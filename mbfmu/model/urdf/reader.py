@@ -1,13 +1,11 @@
 """URDF -> System."""
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 
 from mbfmu.model.robot.assembly import frames_of, names_of, system_of
-from mbfmu.model.robot.masses import told_masses
+from mbfmu.model.robot.notices import warn_of_notices
 from mbfmu.model.robot.robot import Visual
-from mbfmu.model.robot.stiffness import suited
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.system import System
 from mbfmu.model.urdf.robot import read_robot
@@ -20,7 +18,7 @@ def read_urdf(path: Path, options: RobotOptions | None = None) -> System:
 
     Args:
         path: path of the file.
-        options: what is asked of it.
+        options: choices that the file leaves open.
 
     Raises:
         ModelFileError: the file is missing, is no URDF, or has xacro in it and its reader is not installed.
@@ -28,9 +26,7 @@ def read_urdf(path: Path, options: RobotOptions | None = None) -> System:
     """
     robot = read_robot(path, options)
     system = system_of(robot, options)
-    notices = (*robot.notices, *told_masses(robot), *suited(robot).notices)
-    if notices:
-        warnings.warn(f"'{path}': {'; '.join(notices)}", stacklevel=2)
+    warn_of_notices(path, robot)
     return system
 
 

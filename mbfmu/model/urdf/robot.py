@@ -19,11 +19,11 @@ from mbfmu.errors import (
 )
 from mbfmu.model.physical import inertia_matrix
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.robot import AXIAL, DUST, Limit, Link, Mimic, Origin, Robot, RobotJoint, Visual
+from mbfmu.model.robot.robot import AXIAL, DUST, Limit, Mimic, Origin, Robot, RobotJoint, RobotLink, Visual
 from mbfmu.model.robot.tree import based, check_mimics, eased, mended, outward, root_of
-from mbfmu.model.robot.xml import Element, elements_of
+from mbfmu.model.robot.xml import XmlElement, elements_of
 from mbfmu.model.robot_options import RobotOptions
-from mbfmu.model.source import Source, read_bytes
+from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.urdf.unread import check_axes, unread
 from mbfmu.model.urdf.xacro import expanded, first_macro
 
@@ -43,27 +43,27 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
 
     Args:
         path: path of the .urdf or .xacro file.
-        options: what is asked of it.
+        options: choices that the file leaves open.
 
     Raises:
         ModelFileError: the file is missing, is no URDF, or has xacro in it and its reader is not installed.
         ModelError: the robot is invalid; the message begins with file and line.
     """
-    asked = options or RobotOptions()
-    content, source = read_bytes(path, LARGEST), Source(str(path), path.parent)
+    choices = options or RobotOptions()
+    content, source = read_bytes(path, LARGEST), SourceText(str(path), path.parent)
     root = elements_of(content, source)
     if macro := first_macro(root):
-        content, source = expanded(path, source, macro, asked), Source(f"{path} as xacro expands it", path.parent)
+        content, source = expanded(path, source, macro, choices), SourceText(f"{path} as xacro expands it", path.parent)
         root = elements_of(content, source)
-    return _robot(root, source, asked)
+    return _robot(root, source, choices)
 
 
-def robot_of(content: bytes, source: Source, options: RobotOptions | None = None) -> Robot:
+def robot_of(content: bytes, source: SourceText, options: RobotOptions | None = None) -> Robot:
     """Return the robot of a URDF document."""
     return _robot(elements_of(content, source), source, options or RobotOptions())
 
 
-def _robot(root: Element, source: Source, asked: RobotOptions) -> Robot:
+def _robot(root: XmlElement, source: SourceText, choices: RobotOptions) -> Robot:
     """Return the robot that the root element of a document describes."""
     if macro := first_macro(root):
         raise source.error(macro.line, f"<{macro.tag}> is xacro: run `xacro file.xacro > file.urdf` first")
@@ -71,7 +71,7 @@ def _robot(root: Element, source: Source, asked: RobotOptions) -> Robot:
         raise source.error(root.line, f"the root of a URDF is <robot>, not <{root.tag}>")
     reader = _Reader(source)
     colours = {item.attributes.get("name", ""): item for item in root.all("material")}
-    links: dict[str, Link] = {}
+    links: dict[str, RobotLink] = {}
     joints: dict[str, RobotJoint] = {}
     for element in root.all("link"):
         link = reader.link(element, colours)
@@ -97,16 +97,16 @@ def _robot(root: Element, source: Source, asked: RobotOptions) -> Robot:
     unseen = (text for link in links.values() for text in link.unseen)
     notices = (*_unused(reader, root, stated), *_unlimited(root, stated), *fixed, *unseen)
     robot = Robot(root.attributes.get("name", "robot"), source, links, joints, first, notices)
-    return based(eased(robot, asked), asked.base)
+    return based(eased(robot, choices), choices.base)
 
 
-def _unused(reader: Attributes, root: Element, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
+def _unused(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
     """Yield the elements that have no effect on the motion, if there are any."""
     if tags := Counter(unread(reader, root, joints)):
         yield "not used: " + ", ".join(f"{count} <{tag}>" for tag, count in tags.most_common())
 
 
-def _unlimited(root: Element, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
+def _unlimited(root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
     """Yield the joints whose limits are none, as the lower one is above the upper one, if there are any."""
     bounded = (item for item in root.all("joint") for limit in item.all("limit") if "lower" in limit.attributes)
     names = [item.attributes["name"] for item in bounded if item.attributes["type"] != "continuous"]
@@ -118,43 +118,47 @@ def _unlimited(root: Element, joints: Mapping[str, RobotJoint]) -> Iterator[str]
 class _Reader(Attributes):
     """A reader of the elements of a URDF, which raises errors with their lines."""
 
-    def origin(self, element: Element) -> Origin:
+    def origin(self, element: XmlElement) -> Origin:
         item = self.one(element, "origin")
         x, y, z = self.numbers(item, "xyz", "0 0 0", 3)
         roll, pitch, yaw = self.numbers(item, "rpy", "0 0 0", 3)
         return Origin((x, y, z), (roll, pitch, yaw))
 
-    def link(self, element: Element, colours: Mapping[str, Element]) -> Link:
+    def link(self, element: XmlElement, colours: Mapping[str, XmlElement]) -> RobotLink:
         name = self.name(element)
         inertial = self.one(element, "inertial")
         visuals, unseen = self.visuals(element, name, colours)
         if not any(element.all("inertial")):
-            return Link(name, element.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)), visuals, unseen)
+            return RobotLink(name, element.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)), visuals, unseen)
         mass, tensor = self.one(inertial, "mass"), self.one(inertial, "inertia")
         m = self.number(mass, "value", "", least=0.0)
         moments = [self.number(tensor, key, "") for key in ("ixx", "iyy", "izz")]
         inertia = inertia_matrix(moments, [self.number(tensor, key, "0") for key in ("ixy", "ixz", "iyz")])
         if min(moments) < -max(ROUNDED * np.abs(inertia).max(), DUST):
-            what = ValueRangeError(f"link '{name}': <inertia> has a moment of {min(moments):g}: it must be at least 0")
-            raise self.source.error(tensor.line, what)
+            message = ValueRangeError(
+                f"link '{name}': <inertia> has a moment of {min(moments):g}: it must be at least 0"
+            )
+            raise self.source.error(tensor.line, message)
         np.fill_diagonal(inertia, np.maximum(moments, 0.0))
         origin = self.origin(inertial)
         turned = origin.R @ inertia @ origin.R.T
         turned[np.abs(turned) < 1e-15 * np.abs(turned).max()] = 0.0
-        return Link(name, element.line, m, origin.xyz, turned if any(origin.rpy) else inertia, visuals, unseen)
+        return RobotLink(name, element.line, m, origin.xyz, turned if any(origin.rpy) else inertia, visuals, unseen)
 
-    def joint(self, element: Element, links: Mapping[str, Link]) -> RobotJoint:
+    def joint(self, element: XmlElement, links: Mapping[str, RobotLink]) -> RobotJoint:
         name, kind = self.name(element), self.name(element, "type")
         if kind not in TYPES:
-            what = UnknownNameError(f"joint '{name}': there is no type '{kind}'; {nearest(kind, TYPES)}")
-            raise self.source.error(element.line, what)
+            message = UnknownNameError(f"joint '{name}': there is no type '{kind}'; {nearest(kind, TYPES)}")
+            raise self.source.error(element.line, message)
         ends = {}
         for end in ("parent", "child"):
             item = self.one(element, end)
             ends[end] = self.name(item, "link")
             if ends[end] not in links:
-                what = UnknownNameError(f"joint '{name}': there is no link '{ends[end]}'; {nearest(ends[end], links)}")
-                raise self.source.error(item.line, what)
+                message = UnknownNameError(
+                    f"joint '{name}': there is no link '{ends[end]}'; {nearest(ends[end], links)}"
+                )
+                raise self.source.error(item.line, message)
         axis, dynamics, limit = (self.one(element, tag) for tag in ("axis", "dynamics", "limit"))
         n = self.numbers(axis, "xyz", "1 0 0", 3)
         length = math.hypot(*n)
@@ -174,7 +178,7 @@ class _Reader(Attributes):
             self.mimic(element),
         )
 
-    def rotors(self, root: Element, joints: Mapping[str, RobotJoint]) -> dict[str, float]:
+    def rotors(self, root: XmlElement, joints: Mapping[str, RobotJoint]) -> dict[str, float]:
         """Return the inertia of the rotors on each joint's axis: the rotor's own times the gear's ratio squared.
 
         Drake's elements in an actuator, ``drake:rotor_inertia`` and ``drake:gear_ratio``; without the latter the
@@ -183,26 +187,30 @@ class _Reader(Attributes):
         Raises:
             UnknownNameError: a joint is not there.
         """
-        found: dict[str, float] = {}
+        inertias: dict[str, float] = {}
         for transmission in root.all("transmission"):
             names = [item.attributes.get("name", "") for item in transmission.all("joint")]
             for actuator in transmission.all("actuator"):
                 if not any(actuator.all("drake:rotor_inertia")):
                     continue
-                own = self.number(self.one(actuator, "drake:rotor_inertia"), "value", "", least=0.0)
+                inertia = self.number(self.one(actuator, "drake:rotor_inertia"), "value", "", least=0.0)
                 gear = self.one(actuator, "drake:gear_ratio")
                 texts = [*actuator.all("mechanicalReduction"), *transmission.all("mechanicalReduction")]
                 if not gear.attributes and texts:
-                    gear = Element(texts[0].tag, {"value": texts[0].text}, texts[0].line)
+                    gear = XmlElement(texts[0].tag, {"value": texts[0].text}, texts[0].line)
                 ratio = self.number(gear, "value", "1")
                 for name in names:
                     if name not in joints:
-                        what = f"the rotor of a <transmission> is for the joint '{name}', which is not there: remove it"
-                        raise self.source.error(transmission.line, UnknownNameError(f"{what}; {nearest(name, joints)}"))
-                    found[name] = found.get(name, 0.0) + own * ratio**2
-        return found
+                        message = (
+                            f"the rotor of a <transmission> is for the joint '{name}', which is not there: remove it"
+                        )
+                        raise self.source.error(
+                            transmission.line, UnknownNameError(f"{message}; {nearest(name, joints)}")
+                        )
+                    inertias[name] = inertias.get(name, 0.0) + inertia * ratio**2
+        return inertias
 
-    def limit(self, element: Element) -> Limit:
+    def limit(self, element: XmlElement) -> Limit:
         lower, upper = (
             self.number(element, key, "0") if {"lower", "upper"} & element.attributes.keys() else None
             for key in ("lower", "upper")
@@ -212,39 +220,39 @@ class _Reader(Attributes):
         effort, velocity = (self.number(element, key, "0", least=0.0) for key in ("effort", "velocity"))
         return Limit(lower, upper, effort, velocity)
 
-    def mimic(self, element: Element) -> Mimic | None:
+    def mimic(self, element: XmlElement) -> Mimic | None:
         if not any(element.all("mimic")):
             return None
         item = self.one(element, "mimic")
         multiplier, offset = self.number(item, "multiplier", "1"), self.number(item, "offset", "0")
         return Mimic(self.name(item, "joint"), multiplier, offset, item.line)
 
-    def colour(self, element: Element) -> tuple[float, ...] | None:
+    def colour(self, element: XmlElement) -> tuple[float, ...] | None:
         return next((self.numbers(item, "rgba", "", 4) for item in element.all("color")), None)
 
     def visuals(
-        self, element: Element, link: str, colours: Mapping[str, Element]
+        self, element: XmlElement, link: str, colours: Mapping[str, XmlElement]
     ) -> tuple[tuple[Visual, ...], tuple[str, ...]]:
         """Return the visuals of a link, and what is wrong with those that cannot be drawn."""
-        found, unseen = [], []
+        visuals, unseen = [], []
         for item in element.all("visual"):
             try:
-                found.append(self.visual(item, link, colours))
+                visuals.append(self.visual(item, link, colours))
             except MbfmuError as error:
                 unseen.append(f"a <visual> of the link '{link}' is left out: {error}")
-        return tuple(found), tuple(unseen)
+        return tuple(visuals), tuple(unseen)
 
-    def visual(self, element: Element, link: str, colours: Mapping[str, Element]) -> Visual:
+    def visual(self, element: XmlElement, link: str, colours: Mapping[str, XmlElement]) -> Visual:
         shapes = {"box": ("size", 3), "cylinder": ("radius length", 1), "capsule": ("radius length", 1),
                   "sphere": ("radius", 1), "mesh": ("scale", 3)}  # fmt: skip
         geometry = self.one(element, "geometry")
         shape = next((item for item in geometry.children if item.tag in shapes), None)
         if shape is None:
-            what = f"link '{link}': a <visual> needs a <geometry> with one of {', '.join(shapes)}"
-            raise self.source.error(geometry.line, what)
+            message = f"link '{link}': a <visual> needs a <geometry> with one of {', '.join(shapes)}"
+            raise self.source.error(geometry.line, message)
         keys, count = shapes[shape.tag]
         default = "1 1 1" if shape.tag == "mesh" else ""
-        size = tuple(number for key in keys.split() for number in self.numbers(shape, key, default, count))
+        size = tuple(value for key in keys.split() for value in self.numbers(shape, key, default, count))
         material = self.one(element, "material")
         common = colours.get(material.attributes.get("name", ""), material)
         colour = self.colour(material) or self.colour(common)

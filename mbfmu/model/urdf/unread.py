@@ -18,7 +18,7 @@ from mbfmu.model.robot.unread import (
     unless_on,
     unless_zero,
 )
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 
 READ = {
     "robot": {"link", "joint", "material"},
@@ -112,12 +112,12 @@ MASSES = {"settotalmass", "boundmass", "boundinertia", "inertiafromgeom"}
 """Settings of MuJoCo's compiler that change masses."""
 
 
-def _scale(element: Element) -> str:
+def _scale(element: XmlElement) -> str:
     text = element.attributes.get("value", "")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def unread(reader: Attributes, root: Element, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
+def unread(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
     """Yield the tags of the elements of a robot that are left out and change no motion, one for each element.
 
     Args:
@@ -151,19 +151,19 @@ def unread(reader: Attributes, root: Element, joints: Mapping[str, RobotJoint]) 
                 yield from (f"{item.tag} {key}" for key in item.attributes if key in unused)
 
 
-def rotor_inertias(transmission: Element) -> Iterator[Element]:
+def rotor_inertias(transmission: XmlElement) -> Iterator[XmlElement]:
     """Yield the rotors' inertias in a transmission, an element of Drake's."""
     return (item for actuator in transmission.all("actuator") for item in actuator.all("drake:rotor_inertia"))
 
 
-def _gazebo(reader: Attributes, element: Element, joints: Mapping[str, RobotJoint]) -> str:
+def _gazebo(reader: Attributes, element: XmlElement, joints: Mapping[str, RobotJoint]) -> str:
     """Return what a ``<gazebo>`` does, which raises an error of its own where it changes the motion."""
     rules: dict[str, Rule] = {**GAZEBO, "plugin": lambda item: _plugin(item, joints)}
     list(left_out(reader, element, (), rules))
     return ""
 
 
-def _plugin(element: Element, joints: Mapping[str, RobotJoint]) -> str:
+def _plugin(element: XmlElement, joints: Mapping[str, RobotJoint]) -> str:
     follower = next((item.text for item in element.all("mimicJoint")), "")
     if not follower:
         return plugin(element)
@@ -172,7 +172,7 @@ def _plugin(element: Element, joints: Mapping[str, RobotJoint]) -> str:
     return "" if _follows(joints, follower, *rule) else _missing(follower, *rule)
 
 
-def _control(element: Element, joints: Mapping[str, RobotJoint]) -> str:
+def _control(element: XmlElement, joints: Mapping[str, RobotJoint]) -> str:
     """Return what a ``<ros2_control>`` does: nothing, unless it makes a joint follow one that it does not mimic."""
     for joint in element.all("joint"):
         texts = {item.attributes.get("name", ""): item.text for item in joint.all("param")}
@@ -201,14 +201,14 @@ def _follows(joints: Mapping[str, RobotJoint], follower: str, leader: str, multi
         return False
 
 
-def _mujoco(element: Element) -> str:
+def _mujoco(element: XmlElement) -> str:
     compilers = [key for item in element.all("compiler") for key in item.attributes if key in MASSES]
     others = [shown(item) for item in element.children if item.tag not in {"compiler", "size"}]
     settings = [*compilers, *others]
     return f"sets {settings[0]}, which is not read: remove it" if settings else ""
 
 
-def check_axes(reader: Attributes, element: Element, joint: RobotJoint) -> None:
+def check_axes(reader: Attributes, element: XmlElement, joint: RobotJoint) -> None:
     """Raise an error if a joint without one axis has what only acts along an axis.
 
     Args:
@@ -226,5 +226,5 @@ def check_axes(reader: Attributes, element: Element, joint: RobotJoint) -> None:
         "friction is not modelled: set it to 0": joint.friction,
         "damping is not modelled: set it to 0": joint.damping and joint.kind == "planar",
     }
-    if what := next((text for text, there in reasons.items() if there), ""):
-        raise reader.error(element, ModelError(f"joint '{joint.name}': a {joint.kind} joint with {what}"))
+    if attribute := next((text for text, there in reasons.items() if there), ""):
+        raise reader.error(element, ModelError(f"joint '{joint.name}': a {joint.kind} joint with {attribute}"))

@@ -8,22 +8,22 @@ from typing import Any
 
 from mbfmu.base import extras
 from mbfmu.errors import MbfmuError, ModelFileError
-from mbfmu.model.robot.xml import Element
+from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.robot_options import RobotOptions
-from mbfmu.model.source import Source
+from mbfmu.model.source import SourceText
 from mbfmu.model.urdf.packages import folders_of
 
 PREFIX = "xacro:"
 
 
-def first_macro(element: Element) -> Element | None:
+def first_macro(element: XmlElement) -> XmlElement | None:
     """Return the first element of xacro in an element; None if it is plain URDF, which may name xacro's namespace."""
     if element.tag.startswith(PREFIX):
         return element
-    return next((found for child in element.children if (found := first_macro(child))), None)
+    return next((macro for child in element.children if (macro := first_macro(child))), None)
 
 
-def expanded(path: Path, source: Source, macro: Element, options: RobotOptions) -> bytes:
+def expanded(path: Path, source: SourceText, macro: XmlElement, options: RobotOptions) -> bytes:
     """Return the URDF of a xacro file.
 
     Args:
@@ -39,8 +39,8 @@ def expanded(path: Path, source: Source, macro: Element, options: RobotOptions) 
         import xacro
         from xacro import substitution_args
     except ImportError:
-        what = f"<{macro.tag}> is xacro, which needs its reader: {extras.command('xacro')}, or run"
-        raise source.error(macro.line, f"{what} `xacro {path.name} > {path.name.partition('.')[0]}.urdf`") from None
+        message = f"<{macro.tag}> is xacro, which needs its reader: {extras.command('xacro')}, or run"
+        raise source.error(macro.line, f"{message} `xacro {path.name} > {path.name.partition('.')[0]}.urdf`") from None
 
     def find(package: str) -> str:
         for folder in folders_of(package, path, options.packages):
@@ -53,10 +53,10 @@ def expanded(path: Path, source: Source, macro: Element, options: RobotOptions) 
         with _finding(substitution_args, find), contextlib.redirect_stderr(said):
             return bytes(xacro.process_file(str(path)).toprettyxml(indent="  ", encoding="utf-8"))
     except Exception as error:  # noqa: BLE001 - macros raise any kind of error
-        own: BaseException | None = error
-        while own is not None and not isinstance(own, MbfmuError):
-            own = own.__context__  # the reader wraps errors, and its text repeats them
-        raise source.error(1, own or f"xacro: {str(error) or type(error).__name__}") from None
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, MbfmuError):
+            cause = cause.__context__  # the reader wraps errors, and its text repeats them
+        raise source.error(1, cause or f"xacro: {str(error) or type(error).__name__}") from None
 
 
 @contextlib.contextmanager

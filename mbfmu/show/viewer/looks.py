@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from mbfmu.base import extras
 from mbfmu.model.library import known_models
+from mbfmu.model.readers import ROBOTS
 from mbfmu.model.robot.assembly import names_of
 from mbfmu.model.robot.robot import Origin, Robot, Visual
-from mbfmu.model.robot_files import ROBOTS, robot_of
+from mbfmu.model.robot_files import robot_of
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.urdf import folders_of
 
@@ -59,7 +60,7 @@ def looks_of(source: str, options: RobotOptions | None = None) -> tuple[Look, ..
         ModelFileError, ModelError: the description cannot be read.
     """
     path = known_models().get(source, Path(source))
-    if path.suffix not in ROBOTS:
+    if path.suffix.lower() not in ROBOTS:
         return ()
     robot, packages = robot_of(path, options), options.packages if options else {}
     names, places = names_of(robot), _places(robot)
