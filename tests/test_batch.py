@@ -172,7 +172,7 @@ def operations(folder: Path, header: str, *flags: str) -> ctypes.CDLL:
     source, library = folder / f"{header}.c", folder / f"{header}.so"
     source.write_text("\n".join(lines), encoding="utf-8")
     always = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared", ROUNDED)
-    command = ["cc", *always, f"-I{files('mbfmu.kernel')}", *flags, source, "-o", library, "-lm"]
+    command = ["cc", *always, f"-I{files('mbfmu.kernel') / 'c'}", *flags, source, "-o", library, "-lm"]
     subprocess.run(command, check=True)
     return ctypes.CDLL(str(library))
 

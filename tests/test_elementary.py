@@ -46,7 +46,7 @@ SPECIAL = (
 
 def source() -> str:
     """Return C text of the functions over arrays."""
-    text = files("mbfmu.kernel").joinpath("elementary.h").read_text(encoding="utf-8")
+    text = files("mbfmu.kernel").joinpath("c", "elementary.h").read_text(encoding="utf-8")
     over = "void over_{0}(const double *x, const double *y, double *f, int n) {{ for (int i = 0; i < n; ++i) {1} }}\n"
     one = (over.format(name, f"f[i] = mbfmu_{name}(x[i]), (void)y;") for name in UNARY)
     two = (over.format(name, f"f[i] = mbfmu_{name}(x[i], y[i]);") for name in BINARY)

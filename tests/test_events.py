@@ -15,7 +15,8 @@ from mbfmu.analysis.motion.inverse import inverse
 from mbfmu.errors import StartError, StepError, UsageError
 from mbfmu.kernel import Interpreted, describe, vector
 from mbfmu.kernel.failure import Facts
-from mbfmu.kernel.runtime import MANY_EVENTS, MOST_EVENTS, NOT_COMPILED
+from mbfmu.kernel.limits import MOST_EVENTS
+from mbfmu.kernel.runtime import MANY_EVENTS, NOT_COMPILED
 from mbfmu.model.contact import Contact
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.parameter import Parameter

@@ -935,7 +935,7 @@ rows = []
 for k in range(20):
     assert slave.do_step(k * 1e-3, 1e-3) is True
     rows.append(slave.get_real({references!r}))
-own = {{{module!r}.replace("slave_", name) for name in ("slave_", "runtime_", "failure_", "loader_")}}
+own = {{{module!r}.replace("slave_", name) for name in ("slave_", "limits_", "runtime_", "failure_", "loader_")}}
 known = set(sys.stdlib_module_names) | {{"pythonfmu", *own, "__main__"}}
 strangers = sorted(name for name in sys.modules if name.partition(".")[0] not in known)
 print(json.dumps([rows, strangers]))

@@ -10,7 +10,8 @@ from mechanisms import distant_arm
 
 import mbfmu
 from mbfmu.kernel import vector
-from mbfmu.kernel.runtime import HALF_UNIT, at_rest
+from mbfmu.kernel.limits import HALF_UNIT
+from mbfmu.kernel.runtime import at_rest
 from mbfmu.prepared.prepare import prepare
 
 Scheme = tuple[str, Mapping[str, Any]]

@@ -55,7 +55,7 @@ def initial_dependencies(dae: Dae, bundle: Bundle, time: str, stabilization: str
     knowns = [*_names(dae.starts), *_names(dae.inputs), *_names(dae.parameters), time]
     ends = np.cumsum([0, bundle.ns, bundle.nu, bundle.np, 1])
     s, u, p, t = (np.eye(len(knowns), dtype=bool)[a:b] for a, b in pairwise(ends))
-    # the order of `initialize` in formulas.c: start, begin, and with modes switch and begin again
+    # the order of `initialize` in start.c: start, begin, and with modes switch and begin again
     x = _solved(bundle.formulas["start"], s, u, p, t)
     x = _solved(bundle.formulas["begin"], x, u, p, t)
     if "switch" in bundle.formulas:

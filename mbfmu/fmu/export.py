@@ -40,7 +40,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
 BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"}
 """The loaders pythonfmu ships, by FMI platform."""
-BESIDE = {"runtime": "mbfmu.kernel", "failure": "mbfmu.kernel", "loader": "mbfmu.fmu"}
+BESIDE = {"limits": "mbfmu.kernel", "runtime": "mbfmu.kernel", "failure": "mbfmu.kernel", "loader": "mbfmu.fmu"}
 """Packages of the modules that a pythonfmu FMU has beside the slave, by their names."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 """FMI platforms that each back end can be exported for."""

@@ -23,21 +23,8 @@ from pythonfmu.enums import Fmi2Status
 
 from mbfmu.fmu.loader import end_once
 from mbfmu.kernel.failure import Bound, Facts, Quantity, first_broken, too_long
-from mbfmu.kernel.runtime import (
-    CONSISTENT,
-    DRIFTED,
-    MOST_STEPS,
-    OK,
-    PERSISTENT,
-    STARTS_INSIDE,
-    Compiled,
-    Energy,
-    Interpreted,
-    Motion,
-    Vector,
-    count,
-    vector,
-)
+from mbfmu.kernel.limits import CONSISTENT, DRIFTED, MOST_STEPS, PERSISTENT
+from mbfmu.kernel.runtime import OK, STARTS_INSIDE, Compiled, Energy, Interpreted, Motion, Vector, count, vector
 
 FMU = "unpacked"
 """Identity of the FMU that contains this file, written by export. It serves to refuse states of other FMUs."""

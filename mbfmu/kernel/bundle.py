@@ -7,8 +7,8 @@ Each formula becomes, for every stage k, ``guess{k}`` and ``correct{k}``, and a 
     correct{k} -> (the unknowns after one correction, the size of the correction: its 1-norm, so that any NaN shows)
     result     -> value of the formula
 
-A formula with an error estimate gives it as the second result of ``guess0``, or of ``result`` if it has no stages. The
-loops that run a bundle (driver.c, or `runtime.Interpreted`) repeat ``correct{k}`` until the correction is at round-off.
+A formula with an error estimate gives it as the second result of ``guess0``, or of ``result`` if it has no stages. What
+runs a bundle (formulas.c, or `runtime.Interpreted`) repeats ``correct{k}`` until the correction is at round-off.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from mbfmu.dae.events.modes import BEGINNING
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.merged import merged, operations
 from mbfmu.dae.start import start_formula
-from mbfmu.kernel.runtime import CLOSE
+from mbfmu.kernel.limits import CLOSE
 from mbfmu.kernel.sources import called
 from mbfmu.model.frame import wrapped
 from mbfmu.stepper.projected import projected

@@ -5,10 +5,11 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.kernel import runtime
 from mbfmu.kernel.adjoint import Adjoints
 from mbfmu.kernel.bundle import LENGTHY, Bundle
 from mbfmu.kernel.frames import Written
+from mbfmu.kernel.limits import MACROS
+from mbfmu.kernel.runtime import CODES, Status
 from mbfmu.kernel.sources import (
     LANES,
     SIGNATURE,
@@ -32,7 +33,7 @@ ENTRIES = (
     "void mbfmu_outputs_tangent(const double *x, const double *u, const double *p, double t, const double *sx, "
     "const double *su, const double *sp, double *sy, double *work);",
 )
-"""Declarations of the functions of formulas.c and derivatives.c, for sources linked with them."""
+"""Declarations of the functions of start.c and derivatives.c, for sources linked with them."""
 ALONE = 100_000
 """Smallest number of operations of a function that is compiled beside another one of such a length."""
 STEPPING = (
@@ -79,13 +80,21 @@ TIMED_ENTRY = (
     "double *work);"
 )
 """Declaration of the function that only kernels have whose outputs depend on the time explicitly."""
-LIMITS: dict[str, float] = {
-    **{name: number for number, name in enumerate(runtime.CODES)},
-    **{f"S_{name.upper()}": number for number, name in enumerate(runtime.Status._fields)},
-    "S_SIZE": len(runtime.Status._fields),
-    **{name: value for name, value in vars(runtime).items() if name.isupper() and isinstance(value, int | float)},
+FORMULAS = (
+    "step.h", "tangents.c", "lasting.c", "formulas.c", "restart.c", "samplings.c", "modes.c", "start.c",
+)  # fmt: skip
+"""Files of every kernel, in the order in which they build on each other."""
+STEPS = (
+    "short.c", "steps.c", "saltation.c", "events.c", "driver.c", "travel.c", "entries.c", "growth.c",
+)  # fmt: skip
+"""Files of the kernels that take steps, after those."""
+CONSTANTS: Mapping[str, float] = {
+    **{name: code for code, name in enumerate(CODES)},
+    **{f"S_{name.upper()}": entry for entry, name in enumerate(Status._fields)},
+    "S_SIZE": len(Status._fields),
+    **MACROS,
 }
-"""Codes, entries of a status and limits of the loops, by their names in runtime.py."""
+"""Codes, entries of a status and limits, by the names of their macros."""
 
 
 def c_sources(
@@ -113,7 +122,7 @@ def c_sources(
         driver = [_adjoint_tables(derived), kernel_file("gradient.c")]
     elif derived:
         files["tangent.c"] = derived.functions()
-        timed = {"FOLLOWED": 1, **({"TIMED": 1} if derived.timed else {})}
+        timed = {"TANGENTS": 1, **({"TIMED": 1} if derived.timed else {})}
         seen = (f"MBFMU_EXPORT {entry}" for entry in ENTRIES if "_tangent" in entry)
         tables, driver = _tables(bundle, derived, 0), [*seen, kernel_file("derivatives.c"), kernel_file("follow.c")]
     files["rest.c"] = rest
@@ -150,12 +159,10 @@ def c_sources(
         "step.c",
         step,
         _declared(elsewhere),
-        _definitions({**LIMITS, **_sizes(bundle), "SZ_W": "mbfmu_room", **timed}),
+        _definitions({**CONSTANTS, **_sizes(bundle), "SZ_W": "mbfmu_room", **timed}),
         "extern const long long mbfmu_room;",
         tables,
-        kernel_file("formulas.c"),
-        kernel_file("driver.c"),
-        kernel_file("growth.c"),
+        *map(kernel_file, (*FORMULAS, *STEPS)),
         *driver,
     )
     rooms.append(step.work)
@@ -181,8 +188,9 @@ def many_sources(bundle: Bundle, widths: Sequence[int]) -> dict[str, str]:
     hot = [*bundle.formulas["step"].functions(), bundle.outputs]
     chosen = () if bundle.until_sampling or bundle.guards or not laned(hot) else tuple(widths)
     beside = generated(hot, external=False, optional=_estimating(bundle), included=LANES) if chosen else None
-    numbers = {f"LANES_{width}": 1 for width in chosen} | {"SZ_LANES": beside.work if beside else 0}
-    sources["step.c"] += "\n".join([_definitions(numbers), kernel_file("many.c")])
+    lanes = {f"LANES_{width}": f"lanes_{width}" if width in chosen else 0 for width in (2, 4, 8)}
+    numbers = {**lanes, "SZ_LANES": beside.work if beside else 0}
+    sources["step.c"] += "\n".join([_definitions(numbers), kernel_file("block.h"), kernel_file("many.c")])
     if beside is None:
         return sources
     for width in chosen:
@@ -191,8 +199,9 @@ def many_sources(bundle: Bundle, widths: Sequence[int]) -> dict[str, str]:
                 _definitions({"LANES": width}),
                 f"#define BLOCK lanes_{width}",
                 beside.text,
-                _definitions({**LIMITS, **_sizes(bundle)}),
+                _definitions({**CONSTANTS, **_sizes(bundle)}),
                 _tables(bundle, None, 0, ("step",)),
+                kernel_file("block.h"),
                 kernel_file("lanes.c"),
             ]
         )
@@ -215,14 +224,18 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     derived = tangents.functions()
     common = shared(derived, hot)
     stopping = EVENT_ENTRIES if bundle.until_sampling or bundle.guards else ()
-    timed = {item.name().upper(): 1 for item in tangents.by_time}
-    by_time = (TIMED_ENTRY,) if "BY_TIME_OUTPUTS" in timed else ()
+    by_time_names = [item.name() for item in tangents.by_time]
+    by_time = (TIMED_ENTRY,) if "by_time_outputs" in by_time_names else ()
+    timed: dict[str, float | str] = {"BY_TIME_OUTPUTS": 1} if by_time else {}
+    if bundle.rates:  # 0 stands for a tangent that vanishes
+        timed |= {name.upper(): name if name in by_time_names else 0 for name in ("by_time_rates", "by_time_drift")}
+        timed["T_DRIFT"] = "t_drift" if tangents.drift else 0
     entries = (*ENTRIES, *(EXCHANGING if bundle.rates else (*STEPPING, *stopping)), *by_time)
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
     other, tangent = generated(rest, external=True), generated(derived, external=True, known=step.open)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
     room = 4 * (sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + working["SZ_W"]  # for tangents too
-    numbers = {**LIMITS, **sizes, "WORK_SIZE": room, **timed}
+    numbers = {**CONSTANTS, **sizes, "WORK_SIZE": room, "TANGENTS": 1, **timed}
     external = [*(item.name() for item in (*rest, *derived)), *common.values(), *map(_named, entries)]
     header = "\n".join(
         [
@@ -247,9 +260,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
                 _declared([*rest, *derived]),
                 _definitions(working),
                 _tables(bundle, tangents, corrections),
-                kernel_file("formulas.c"),
-                *map(kernel_file, ("exchange.c",) if bundle.rates else ("driver.c", "growth.c")),
-                kernel_file("derivatives.c"),
+                *map(kernel_file, (*FORMULAS, *(("exchange.c",) if bundle.rates else STEPS), "derivatives.c")),
             ]
         ),
         "rest.c": include + other.text,
@@ -302,7 +313,7 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
         "ESTIMATE_ORDER": bundle.estimate_order,
         "NZ": max(item.unknowns for item in bundle.formulas.values()),
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
-        **({"HELD_AT": bundle.held[0], "HELD": bundle.held[1]} if bundle.until_sampling or bundle.guards else {}),
+        "HELD_AT": bundle.held[0], "HELD": bundle.held[1],
         **({"SAMPLED": 1} if bundle.until_sampling else {}),
         **(_switched(bundle) if bundle.guards else {}),
         **({"LASTING": 1} if lasting and not bundle.guards else {}),
@@ -329,7 +340,7 @@ def _switched(bundle: Bundle) -> dict[str, float]:
     closed, gaps = bundle.closed
     return {
         "SWITCHED": 1, "GUARDS": guards, "FALLEN_AT": bundle.fallen, "CLOSED_AT": closed, "GAPS": gaps,
-        "SWITCH_ROUGH": sum(1 << k for k in bundle.formulas["switch"].rough), **short,
+        **short,
     }  # fmt: skip
 
 
@@ -343,6 +354,7 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
     lines = [
         "struct formula {",
         "    int stages, corrections, coordinates;",
+        "    int rough; /* bits of the stages whose passes may end before they are at rest */",
         "    int size[STAGES], place[STAGES];",
         "    function guess[STAGES], correct[STAGES], result;",
         "    function guess_tangent[STAGES], correct_tangent[STAGES], result_tangent;",
@@ -351,7 +363,8 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
     for name, item in bundle.formulas.items():
         if names and name not in names:
             continue
-        counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}, {item.coordinates}"
+        rough = sum(1 << k for k in item.rough) if name == "switch" else 0
+        counts = f"{len(item.sizes)}, {corrections if name == 'step' else 0}, {item.coordinates}, {rough}"
         derived = _functions(tangents.formulas[name]) if tangents and name in tangents.formulas else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_row(item.places)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")

@@ -15,7 +15,7 @@ ROOMS = 4
 
 
 REASONS = ("KNOWN", "UNKNOWN", "GRAZED", "SPLIT")
-"""Reasons for which a change may be unknown: a code of formulas.c is an index into them."""
+"""Reasons for which a change may be unknown: a code of tangents.c is an index into them."""
 
 
 class Unknown(NamedTuple):

@@ -8,14 +8,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mbfmu.kernel.limits import LIMIT_SHARE, MAX_HALVINGS, MOST_EVENTS, MOST_STEPS
 from mbfmu.kernel.runtime import (
     CODES,
     INCONSISTENT_START,
-    LIMIT_SHARE,
     MANY_EVENTS,
-    MAX_HALVINGS,
-    MOST_EVENTS,
-    MOST_STEPS,
     NO_PERIOD,
     NOT_ACCURATE,
     NOT_COMPILED,

@@ -18,7 +18,7 @@ from mbfmu.kernel.sections import Code
 from mbfmu.kernel.straight import straight
 
 HEADERS = ("elementary.h", "arithmetic.h", "matrix.h")
-"""Names of the files of this folder that generated code includes."""
+"""Names of the files of the folder c that generated code includes."""
 LANES = ("elementary.h", "lanes.h", "matrix.h")
 """The same for several instances at a time."""
 ANGLES = "angles.h"
@@ -124,8 +124,8 @@ def laned(functions: Sequence[Any]) -> bool:
 
 
 def kernel_file(name: str) -> str:
-    """Return the text of a C file of this folder."""
-    return files("mbfmu.kernel").joinpath(name).read_text(encoding="utf-8")
+    """Return the text of a file of the folder c."""
+    return files("mbfmu.kernel").joinpath("c", name).read_text(encoding="utf-8")
 
 
 def headers(included: Sequence[str] = HEADERS) -> dict[str, str]:

@@ -27,8 +27,9 @@ from mbfmu.errors import StartError, StepperError, UsageError, ValueRangeError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
 from mbfmu.kernel.early import Early, early
 from mbfmu.kernel.failure import first_broken, too_long
+from mbfmu.kernel.limits import CONSISTENT, MAX_CORRECTIONS, MOST_STEPS, ROUND_OFF
 from mbfmu.kernel.many import many_library
-from mbfmu.kernel.runtime import CONSISTENT, MAX_CORRECTIONS, MOST_STEPS, NOT_FINITE, OK, ROUND_OFF, STARTS_INSIDE
+from mbfmu.kernel.runtime import NOT_FINITE, OK, STARTS_INSIDE
 from mbfmu.kernel.toolchain import Library
 from mbfmu.model import Model
 from mbfmu.prepared import start_cache

@@ -21,7 +21,7 @@ import mbfmu
 from mbfmu.base.files import refuse_existing, write_folder
 from mbfmu.base.result import roles
 from mbfmu.errors import FmuError, UsageError
-from mbfmu.kernel.runtime import CLOSE
+from mbfmu.kernel.limits import CLOSE
 from mbfmu.run.fmu import TIMEOUT, FmuRun, fmu_run, read_fmu, start_value, unit_of, worded
 from mbfmu.run.fmu_process import run_apart
 from mbfmu.run.inputs import Constant, Course, InputValue, Switched, Table, courses, pieces

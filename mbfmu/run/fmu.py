@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mbfmu.base.result import Result, matching, roles
 from mbfmu.errors import FmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.interface import STEP, TOLERANCE
-from mbfmu.kernel.runtime import CLOSE
+from mbfmu.kernel.limits import CLOSE
 from mbfmu.model import RotationalMove, TranslationalMove
 from mbfmu.run.inputs import Constant, Course, Formula, InputValue, as_type, pieces
 from mbfmu.run.model import POINTS, communication_points

@@ -21,7 +21,8 @@ import numpy.typing as npt
 from mbfmu.base.formats import FORMATS, is_table
 from mbfmu.base.result import read_table
 from mbfmu.errors import UsageError, nearest
-from mbfmu.kernel.runtime import CLOSE, count
+from mbfmu.kernel.limits import CLOSE
+from mbfmu.kernel.runtime import count
 from mbfmu.model.expression import Expression
 from mbfmu.model.variable_type import VALUES_OF, is_value
 

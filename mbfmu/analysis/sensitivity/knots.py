@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mbfmu.analysis.sensitivity.recorded import Line
 from mbfmu.dae import ParameterSignal
 from mbfmu.errors import UnknownNameError, UsageError, nearest
-from mbfmu.kernel.runtime import CLOSE
+from mbfmu.kernel.limits import CLOSE
 from mbfmu.prepared.outline import Outline
 from mbfmu.run.inputs import Course, Table
 

@@ -466,13 +466,17 @@ MBFMU_CALLED double mbfmu_log1p(double x) {
     return value.high + value.low;
 }
 
+/* Whether a number is whole, as all from 2^53 on are; and whether it is odd. */
+MBFMU_INLINE int mbfmu_is_whole(double y) { return fabs(y) >= 9007199254740992.0 || (double)(long long)y == y; }
+MBFMU_INLINE int mbfmu_is_odd(double y) { return fabs(y) < 9007199254740992.0 && mbfmu_is_whole(y) && (long long)y & 1; }
+
 /* Powers of e of y log(x), and before them the list of C99, F.9.4.4. */
 MBFMU_CALLED double mbfmu_pow(double x, double y) {
-    double size = fabs(x), sign = 1;
+    double size = fabs(x);
     if (y == 0 || x == 1) return 1;
     if (x != x || y != y) return x + y;
-    int whole = fabs(y) >= 9007199254740992.0 || (double)(long long)y == y; /* 2^53 */
-    if (mbfmu_bits(x) >> 63 && fabs(y) < 9007199254740992.0 && whole && (long long)y & 1) sign = -1;
+    double sign = mbfmu_bits(x) >> 63 && mbfmu_is_odd(y) ? -1 : 1;
+    int whole = mbfmu_is_whole(y);
     if (size == 1) return whole || fabs(y) == INFINITY ? sign : (x - x) / (x - x);
     int large = (size > 1) == (y > 0); /* the power */
     if (size == 0 || size == INFINITY || fabs(y) == INFINITY) return large ? sign * INFINITY : sign * 0;

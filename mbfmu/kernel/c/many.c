@@ -1,24 +1,15 @@
 /* Many instances of one model: blocks of WIDTH of them, whose values stand side by side, entry after entry. A block goes
  * in lanes where the steps are equal and nothing stops them, its outcome instance by instance where that fails.
  *
- * Included after driver.c, with LANES_2, LANES_4 and LANES_8 defined where there is code for as many lanes.
+ * Included after entries.c and block.h, with LANES_2, LANES_4 and LANES_8: the functions for as many lanes, 0 where there
+ * is none.
  */
 #define MANY_ROOM (NX + 2 * NU + NP + NX + WORK)
 
-typedef void (*block)(const double *x, const double *u, const double *du, const double *p, double t, double H,
-                      long long n, double *x1, double *y, double *work, int *failed);
-#define DECLARED(name)                                                                                             \
-    void name(const double *x, const double *u, const double *du, const double *p, double t, double H, long long n, \
-              double *x1, double *y, double *work, int *failed)
-#ifdef LANES_2
-DECLARED(lanes_2);
-#endif
-#ifdef LANES_4
-DECLARED(lanes_4);
-#endif
-#ifdef LANES_8
-DECLARED(lanes_8);
-#endif
+typedef void (*block_function)(const struct block *b);
+void lanes_2(const struct block *b);
+void lanes_4(const struct block *b);
+void lanes_8(const struct block *b);
 
 #if defined __x86_64__ && defined __GNUC__
 #include <cpuid.h>
@@ -33,21 +24,15 @@ static int has_vectors(int width) {
     if (width == 8) return (kept & 0xe6) == 0xe6 && b >> 16 & 1 && b >> 17 & 1;
     return (kept & 6) == 6 && b >> 5 & 1;
 }
+#else
+static int has_vectors(int width) { return (void)width, 0; }
 #endif
 
 /* The code for a number of lanes; 0: there is none, or this processor cannot run it. */
-static block lanes_of(int width) {
-#if defined __x86_64__ && defined __GNUC__
-#ifdef LANES_8
-    if (width == 8 && has_vectors(8)) return lanes_8;
-#endif
-#ifdef LANES_4
-    if (width == 4 && has_vectors(4)) return lanes_4;
-#endif
-#endif
-#ifdef LANES_2
-    if (width == 2) return lanes_2;
-#endif
+static block_function lanes_of(int width) {
+    if (width == 2) return LANES_2;
+    if (width == 4 && has_vectors(4)) return LANES_4;
+    if (width == 8 && has_vectors(8)) return LANES_8;
     return 0;
 }
 
@@ -66,6 +51,23 @@ static void place(const double *from, int n, int width, int at, double *to) {
     for (int i = 0; i < n; ++i) to[i * width + at] = from[i];
 }
 
+/* Move one instance of a block over a span, {t, H, h_max, tol}, to its place in b->x1; b->y and status are its own. */
+static int move_one(const struct block *b, int width, int at, double *span, double *status) {
+    double *const x = b->work, *const u = x + NX, *const du = u + NU, *const p = du + NU, *const x1 = p + NP;
+    double *const a[] = {x, u, du, p, x1, b->y + at * NY, status + at * S_SIZE, x1 + NX, span};
+    pick(b->x, NX, width, at, x);
+    pick(b->u, NU, width, at, u);
+    pick(b->du, NU, width, at, du);
+    pick(b->p, NP, width, at, p);
+    const int code = mbfmu_communicate(a);
+    if (code != OK) {
+        memcpy(x1, x, sizeof(double) * NX);
+        for (int k = 0; k < NY; ++k) a[5][k] = NAN;
+    }
+    place(x1, NX, width, at, b->x1);
+    return code;
+}
+
 /* Move `blocks` blocks of `width` instances over the span H in steps of at most h_max, chosen by their error if tol > 0.
  *
  * x (NX), u and du (NU), p (NP) and x1 (NX entries) are arrays [block][entry][instance]; y (NY), codes and status
@@ -73,33 +75,24 @@ static void place(const double *from, int n, int width, int at, double *to) {
 MBFMU_EXPORT void mbfmu_move_many(long long blocks, int width, const double *x, const double *u, const double *du,
                                   const double *p, double t, double H, double h_max, double tol, double *x1, double *y,
                                   int *codes, double *status, double *work) {
-    const block in_lanes = tol > 0 ? 0 : lanes_of(width);
+    const block_function in_lanes = tol > 0 ? 0 : lanes_of(width);
     const long long n = mbfmu_count(H, h_max);
     double span[] = {t, H, h_max, tol};
-    for (long long b = 0; b < blocks; ++b, x += NX * width, u += NU * width, du += NU * width, p += NP * width,
-                   x1 += NX * width, y += NY * width, codes += width, status += S_SIZE * width) {
-        int failed[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    int failed[8];
+    for (long long k = 0; k < blocks; ++k) {
+        const long long at = k * width;
+        struct block b = {x + at * NX, u + at * NU, du + at * NU, p + at * NP, t, H, n, x1 + at * NX, y + at * NY, work, failed};
+        for (int i = 0; i < width; ++i) failed[i] = 1;
         if (in_lanes) {
-            in_lanes(x, u, du, p, t, H, n, x1, work, work + NY * width, failed);
-            for (int i = 0; i < width; ++i) pick(work, NY, width, i, y + i * NY);
+            b.y = work;
+            b.work = work + NY * width;
+            in_lanes(&b);
+            b.y = y + at * NY;
+            b.work = work;
+            for (int i = 0; i < width; ++i) pick(work, NY, width, i, b.y + i * NY);
         }
-        for (int i = 0; i < width; ++i) {
-            codes[i] = OK;
-            if (!failed[i]) continue;
-            double *const x_i = work, *const u_i = x_i + NX, *const du_i = u_i + NU, *const p_i = du_i + NU;
-            double *const x1_i = p_i + NP, *const y_i = y + i * NY, *const status_i = status + i * S_SIZE;
-            double *const a[] = {x_i, u_i, du_i, p_i, x1_i, y_i, status_i, x1_i + NX, span};
-            pick(x, NX, width, i, x_i);
-            pick(u, NU, width, i, u_i);
-            pick(du, NU, width, i, du_i);
-            pick(p, NP, width, i, p_i);
-            codes[i] = mbfmu_communicate(a);
-            if (codes[i] != OK) {
-                memcpy(x1_i, x_i, sizeof(double) * NX);
-                for (int k = 0; k < NY; ++k) y_i[k] = NAN;
-            }
-            place(x1_i, NX, width, i, x1);
-        }
+        for (int i = 0; i < width; ++i)
+            codes[at + i] = failed[i] ? move_one(&b, width, i, span, status + at * S_SIZE) : OK;
     }
 }
 

@@ -6,14 +6,14 @@
 MBFMU_EXPORT int mbfmu_follow(const double *x, const double *u, const double *du, const double *p, double t, double H,
                               double h_max, double tol, const double *su, const double *sdu, const double *sp, double *sx,
                               double *where, double *work) {
-    struct memory m = carve(work);
     double x1[NX], status[S_SIZE];
+    struct memory m = carve(work, status);
     struct tangent d = carve_tangent(su, sp, work + WORK);
     d.du = sdu;
     d.start = t;
     memcpy(d.x, sx, sizeof(double) * MAPPED);
     m.d = &d;
-    const int code = move(x, u, du, p, t, H, h_max, tol, x1, status, &m);
+    const int code = travel(&(struct call){x, u, du, p, t, 0}, &(struct span){H, h_max, tol, MOST_STEPS}, x1, &m);
     memcpy(sx, d.x, sizeof(double) * MAPPED);
     where[0] = d.at;
     where[1] = d.guard;

@@ -1,7 +1,7 @@
 /* Equal steps of LANES instances at a time. Each lane makes the passes of a stage that advance() of driver.c makes, and
  * then rests, so that its bits are those of its instance alone. A lane whose step fails is left to advance().
  *
- * Included after the generated code, in lanes, and the definitions that driver.c and formulas.c need.
+ * Included after the generated code, in lanes, the definitions that step.h and driver.c need, and block.h.
  */
 #include <math.h>
 #include <string.h>
@@ -58,35 +58,33 @@ static MASK take(const V *du, const V *p, V t, V h, struct lanes_memory *m) {
     return failed;
 }
 
-/* n equal steps over the span H from x at time t to x1, and the outputs y there; `failed` tells each lane whether they are unknown.
- * x, u, du, p, x1 and y have an entry for each lane one after the other. */
-void BLOCK(const double *x, const double *u, const double *du, const double *p, double t, double H, long long n,
-           double *x1, double *y, double *work, int *failed) {
+/* Take the n equal steps of a block from x to x1, and find the outputs y there. */
+void BLOCK(const struct block *b) {
     struct lanes_memory m;
-    const V *const from = (const V *)x, *const given = (const V *)u, *const rates = (const V *)du;
-    const V *const parameters = (const V *)p;
-    m.z = (V *)work;
+    const V *const from = (const V *)b->x, *const start = (const V *)b->u, *const rates = (const V *)b->du;
+    const V *const parameters = (const V *)b->p;
+    const double t = b->t, H = b->H, h = H / b->n;
+    m.z = (V *)b->work;
     m.next = m.z + NZ + 1;
     m.now = m.next + NZ + 1;
     m.x1 = m.now + NX;
     m.inputs = m.x1 + NX;
     m.w = m.inputs + NU + 1;
-    const double h = H / n;
     MASK lost = ALL(t) != ALL(t);
     PUT(m.now, from, NX);
     PUT(m.x1, from, NX); /* with the entry that no step maps */
-    for (long long k = 0; k < n && !lanes_all(lost); ++k) {
+    for (long long k = 0; k < b->n && !lanes_all(lost); ++k) {
         const double dt = k * h;
-        for (int i = 0; i < NU; ++i) m.inputs[i] = given[i] + rates[i] * dt;
+        for (int i = 0; i < NU; ++i) m.inputs[i] = start[i] + rates[i] * dt;
         lost |= take(rates, parameters, ALL(t + dt), ALL(h), &m);
         V *const before = m.now;
         m.now = m.x1;
         m.x1 = before;
     }
     const V end = ALL(t + H);
-    for (int i = 0; i < NU; ++i) m.inputs[i] = given[i] + rates[i] * H;
-    outputs((const V *const[]){m.now, m.inputs, parameters, &end}, (V *const[]){(V *)y}, m.w);
-    for (int i = 0; i < NY; ++i) lost |= ~(lanes_fabs(((const V *)y)[i]) < INFINITY);
-    PUT((V *)x1, m.now, NX);
-    for (int k = 0; k < LANES; ++k) failed[k] = lost[k] != 0;
+    for (int i = 0; i < NU; ++i) m.inputs[i] = start[i] + rates[i] * H;
+    outputs((const V *const[]){m.now, m.inputs, parameters, &end}, (V *const[]){(V *)b->y}, m.w);
+    for (int i = 0; i < NY; ++i) lost |= ~(lanes_fabs(((const V *)b->y)[i]) < INFINITY);
+    PUT((V *)b->x1, m.now, NX);
+    for (int k = 0; k < LANES; ++k) b->failed[k] = lost[k] != 0;
 }
