@@ -12,8 +12,8 @@ from masters import Message, Unpacked
 from scipy.integrate import solve_ivp
 
 import mbfmu
-from mbfmu.checker.probe.drive import instantiate
-from mbfmu.checker.probe.scalars import scalars
+from mbfmu.fmi.instance import instantiate
+from mbfmu.fmi.scalars import scalars
 
 
 class Exchanged:

@@ -13,6 +13,7 @@ PACKAGE = ROOT / "mbfmu"
 ORDER = (
     "errors",
     "base",
+    "fmi",
     "model",
     "dae",
     "stepper",
@@ -30,7 +31,7 @@ HOMES = {
     "gymnasium": {"run/environment.py"},
     "jax": {"analysis/jax_bridge.py"},
     "torch": {"analysis/torch_bridge.py"},
-    "lxml": {"checker/static.py"},
+    "lxml": {"fmi/xml.py"},
     "pythonfmu": {"fmu/slave.py"},
     "matplotlib": {"show/plot.py", "show/demo.py"},
     "distributed": {"analysis/study/__init__.py", "analysis/study/cluster.py"},
@@ -78,19 +79,23 @@ def module_of(name: str) -> str:
 MODULES = {module_of(name): name for name in FILES}
 
 
-def modules_needed(source: str) -> set[str]:
+SUBCLASSES = {"mbfmu.run.batch": "mbfmu.run.simulation"}
+"""Modules of a subclass that its class returns where it is asked for, with that of the class."""
+
+
+def modules_needed(source: str, late: bool = False) -> set[str]:
     """Return the modules of mbfmu whose import must have ended before a file's own can end.
 
-    These are the imports outside functions and outside `if TYPE_CHECKING:`. A package counts where it is named or where
-    a name is taken from it, not where only one of its modules is named.
+    These are the imports outside functions and outside `if TYPE_CHECKING:`; with `late` these as well. A package counts
+    where it is named or where a name is taken from it, not where only one of its modules is named.
     """
     found: set[str] = set()
     todo: list[ast.AST] = [ast.parse(source)]
     while todo:
         node = todo.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and not late:
             continue
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not late:
             todo += node.orelse
             continue
         if isinstance(node, ast.Import):
@@ -121,6 +126,7 @@ def test_a_circle_of_imports_is_found() -> None:
     late = "def late():\n    import mbfmu.show.plot\nif TYPE_CHECKING:\n    import mbfmu.show.demo\n"
     source = f"import mbfmu.base.files\n{late}"
     assert modules_needed(source) == {"mbfmu.base.files"}
+    assert modules_needed(source, late=True) == {"mbfmu.base.files", "mbfmu.show.plot", "mbfmu.show.demo"}
     assert modules_needed("from mbfmu.dae import Dae, kkt") == {"mbfmu.dae", "mbfmu.dae.kkt"}
 
 
@@ -128,6 +134,34 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     needed = {module: modules_needed((PACKAGE / name).read_text(encoding="utf-8")) for module, name in MODULES.items()}
     assert sum(map(len, needed.values())) > len(needed)
     assert circle_in(needed) == []
+
+
+def test_no_files_need_each_other_in_a_circle_even_late_or_for_types() -> None:
+    needed = {}
+    for module, name in MODULES.items():
+        if module != "mbfmu":  # which has the public names of all
+            others = modules_needed((PACKAGE / name).read_text(encoding="utf-8"), late=True)
+            needed[module] = {other for other in others if SUBCLASSES.get(other) != module}
+    assert all(SUBCLASSES[module] in needed[module] for module in SUBCLASSES)
+    assert circle_in(needed) == []
+
+
+IN_PROCESS = ("mbfmu.fmi.drive", "mbfmu.checker.probe.main")
+"""Modules that run in the process of an FMU."""
+
+
+@pytest.mark.parametrize("module", IN_PROCESS)
+def test_the_process_of_an_fmu_has_nothing_of_mbfmu_but_what_opens_and_judges_it(module: str) -> None:
+    todo, reached = [module], set()
+    while todo:
+        name = todo.pop()
+        if name not in reached:
+            reached.add(name)
+            todo += modules_needed((PACKAGE / MODULES[name]).read_text(encoding="utf-8"), late=True)
+    assert {name for name in reached if not name.startswith(("mbfmu.fmi.", "mbfmu.checker.probe"))} <= {
+        "mbfmu.checker.outcome"
+    }
+    assert not reached & {"mbfmu.fmi.xml", "mbfmu.fmi.archive"}
 
 
 def test_every_room_is_in_the_order() -> None:

@@ -22,16 +22,17 @@ from hypothesis import HealthCheck, example, given
 from pythonfmu.builder import FmuBuilder
 from rich.console import Console
 
-import mbfmu.checker.archive as archive
 import mbfmu.checker.dynamic as dynamic
 import mbfmu.checker.outcome as outcome
 import mbfmu.checker.static as static
-import mbfmu.checker.supervise as supervise
+import mbfmu.fmi.archive as archive
+import mbfmu.fmi.supervise as supervise
 from mbfmu.checker import RULES, Outcome, check, report, variables
 from mbfmu.checker.probe import steps3
 from mbfmu.cli import check_report
 from mbfmu.cli.console import plain
 from mbfmu.errors import UsageError
+from mbfmu.fmi import xml
 
 Members = dict[str, bytes]
 
@@ -1514,7 +1515,7 @@ def test_a_large_description_that_breaks_the_schema_is_reported_without_lines(
 ) -> None:
     path = pack(swap(swing(), DESCRIPTION, 'start="0.5"', 'start="half"'), tmp_path / "x.fmu")
     (placed,) = check(path)
-    monkeypatch.setattr(static, "PLACED", 10)
+    monkeypatch.setattr(xml, "PLACED", 10)
     (bare,) = check(path)
     assert (placed.message, bool(placed.where)) == (bare.message, not bare.where)
 

@@ -17,7 +17,7 @@ from masters import Instance, Unpacked, refused
 import mbfmu
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, ValueRangeError
-from mbfmu.fmu.reading import parse_fmu
+from mbfmu.fmi.reading import parse_fmu
 from mbfmu.fmu.ssp import write_ssp
 from mbfmu.model import Block, Defined, Parameter, Port, State
 from mbfmu.model.toml import from_toml, schema, to_toml

@@ -16,8 +16,8 @@ from masters import Unpacked, refused, status_of
 from struck import ball, stick_slip
 
 import mbfmu
-from mbfmu.checker.probe.drive import instantiate
-from mbfmu.checker.probe.scalars import Place, scalars
+from mbfmu.fmi.instance import instantiate
+from mbfmu.fmi.scalars import Place, scalars
 from mbfmu.run.fmu import read_fmu
 
 MODELS: dict[str, Any] = {"ball": ball, "stick_slip": stick_slip}

@@ -18,10 +18,11 @@ from test_contact_shapes import on_world
 
 import mbfmu
 from mbfmu.errors import StepError
-from mbfmu.fmu.failures import facts, remedies
+from mbfmu.fmu.failures import facts
 from mbfmu.kernel.failure import FAR, Facts, Quantity
 from mbfmu.model import BoxOnPlane, Model
 from mbfmu.model.library import model_of
+from mbfmu.prepared.failures import remedies
 from mbfmu.prepared.prepare import prepare
 from mbfmu.stepper import FAMILIES
 

@@ -20,8 +20,8 @@ from harness import thorough
 import mbfmu
 from mbfmu.analysis.study.measures import measure
 from mbfmu.analysis.study.subjects import Study, fmu_subject
-from mbfmu.checker import supervise
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
+from mbfmu.fmi import supervise
 from mbfmu.run.inputs import courses
 
 SOURCE = Path(__file__).with_name("foreign.c")

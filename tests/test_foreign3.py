@@ -19,8 +19,8 @@ import mbfmu
 from mbfmu.analysis.study.measures import measure
 from mbfmu.analysis.study.subjects import Study, fmu_subject
 from mbfmu.checker.probe import steps3
-from mbfmu.checker.probe.scalars import MOST
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
+from mbfmu.fmi.scalars import MOST
 from mbfmu.fmu.ssp import Wire
 from mbfmu.model import Model
 from mbfmu.run.cross_check import write_cross_check

@@ -13,11 +13,11 @@ from harness import extra
 import mbfmu
 from examples.ssp import wagon
 from mbfmu.errors import FmuError, UsageError
+from mbfmu.fmi.reading import OuterFmu, Port, parse_fmu
 from mbfmu.fmu.modelica import write_modelica
 from mbfmu.fmu.modelica.axes import axes
 from mbfmu.fmu.modelica.language import identifier
 from mbfmu.fmu.modelica.package import package
-from mbfmu.fmu.reading import OuterFmu, Port, parse_fmu
 from mbfmu.model import RotationalDamper, RotationalSpring, System
 
 rumoca = extra("rumoca", "modelica")

@@ -24,10 +24,10 @@ from test_modelica import COUPLED, LIBRARY, TWIN, made, motion, simulated  # noq
 import mbfmu
 from examples.ssp import wagon
 from mbfmu.errors import FmuError, UsageError
+from mbfmu.fmi.reading import OuterFmu, Port, Terminal, parse_fmu
 from mbfmu.fmu.modelica import write_modelica
 from mbfmu.fmu.modelica.axes import flanges
 from mbfmu.fmu.modelica.package import content
-from mbfmu.fmu.reading import OuterFmu, Port, Terminal, parse_fmu
 
 rumoca = extra("rumoca", "modelica")
 

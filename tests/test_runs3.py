@@ -20,9 +20,11 @@ from test_foreign3 import path_of
 import mbfmu
 from mbfmu.analysis.study.measures import measure
 from mbfmu.analysis.study.subjects import Study, fmu_subject
-from mbfmu.checker.probe import drive, steps3
-from mbfmu.checker.probe.events3 import Events
+from mbfmu.checker.probe import steps3
 from mbfmu.errors import FmuError, StepError, UsageError
+from mbfmu.fmi import drive
+from mbfmu.fmi.events import Events
+from mbfmu.fmi.instance import Messages, instantiate
 from mbfmu.model import Model
 from mbfmu.run.fmu import fmu_run, read_fmu
 
@@ -148,10 +150,8 @@ def test_a_run_handles_each_event_in_event_mode(tmp_path: Path, monkeypatch: pyt
     handle = Events.handle
     monkeypatch.setattr(Events, "handle", lambda self, time: (handled.append(time), handle(self, time))[1])
     run = fmu_run(path, read_fmu(path), 0.6, None, None, 0.02, {}, {})
-    messages = drive.Messages()
-    instance = drive.instantiate(
-        fmpy.extract(str(path), str(tmp_path)), run.description, "ball", messages.note, events=True
-    )
+    messages = Messages()
+    instance = instantiate(fmpy.extract(str(path), str(tmp_path)), run.description, "ball", messages.note, events=True)
     table = drive.follow(instance, run.description, run.plan, run.rows(), messages)
     instance.freeInstance()
     column = dict(zip(run.shown, table[:, 1:].T, strict=True))

@@ -14,8 +14,8 @@ from lxml import etree
 import mbfmu
 from examples.ssp import CONNECTIONS, wagon
 from mbfmu.errors import FmuError, MbfmuError, ModelFileError, UnknownNameError, UsageError, ValueRangeError
+from mbfmu.fmi.reading import TYPES3, Port
 from mbfmu.fmu.parameter_set import Value, parameter_set
-from mbfmu.fmu.reading import TYPES3, Port
 from mbfmu.fmu.ssp import assigned, read_coupling, write_ssp
 
 pyssp_standard = extra("pyssp_standard", "test")

@@ -106,7 +106,7 @@ def _own(model: Any) -> bool:
 
 def refused(text: str) -> MbfmuError:
     with pytest.raises(MbfmuError) as caught:
-        from_toml(text, "x.toml")
+        from_toml(text, "x.toml", mbfmu.load)
     message = str(caught.value)
     assert re.match(r"'x\.toml', line \d+: ", message), message
     assert "\n" not in message
@@ -689,11 +689,13 @@ def test_a_component_may_be_a_model_of_the_library_by_its_name() -> None:
     wires = (wire("motor.i", "law.measured", 1.0),)
     parts = (Subsystem("law", mbfmu.load("pid"), {"K": 2}), Subsystem("motor", mbfmu.load("dc_motor")))
     with pytest.raises(ModelError, match=r"'motor\.i' is in A and 'law\.measured' in 1; give the factor"):
-        mbfmu.simulate(from_toml(text), 0.1)
-    assert from_toml(text) == System("s", parts, wires=wires)
+        mbfmu.simulate(from_toml(text, library=mbfmu.load), 0.1)
+    assert from_toml(text, library=mbfmu.load) == System("s", parts, wires=wires)
     extra("jsonschema", "test").validate(tomllib.loads(text), SCHEMA)
     assert "did you mean 'pid'" in str(refused(text.replace('"pid"', '"pdi"')))
     assert "given by its energies" in str(refused(text.replace('"pid"', '"rolling_disk"')))
+    with pytest.raises(ModelFileError, match="line 4: there is no library of models to take 'pid' from"):
+        from_toml(text)
 
 
 def test_start_values_of_a_block_follow_its_parameters() -> None:

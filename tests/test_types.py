@@ -29,8 +29,8 @@ import mbfmu
 from mbfmu.analysis.linearization import linearize
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, UsageError, ValueRangeError
+from mbfmu.fmi.reading import OuterFmu, parse_fmu
 from mbfmu.fmu.modelica.package import package
-from mbfmu.fmu.reading import OuterFmu, parse_fmu
 from mbfmu.fmu.ssp import Wire, write_ssp
 from mbfmu.model import Block, Defined, Parameter, Port, State
 from mbfmu.model.toml import from_toml, schema, to_toml

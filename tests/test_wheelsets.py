@@ -26,7 +26,6 @@ from mbfmu.errors import (
     UsageError,
     ValueRangeError,
 )
-from mbfmu.fmu.failures import remedies
 from mbfmu.model import (
     Body,
     Bushing,
@@ -41,6 +40,7 @@ from mbfmu.model import (
     connect,
 )
 from mbfmu.model.wheel_rail import shen, tanh, touch
+from mbfmu.prepared.failures import remedies
 from mbfmu.prepared.prepare import prepare
 
 REFERENCE = json.loads((Path(__file__).parent / "references" / "wheelset.json").read_text())

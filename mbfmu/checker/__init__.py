@@ -1,12 +1,13 @@
 """Check an FMU of FMI 2.0 or 3.0, whoever made it: archive, schema, FMPy, our own rules, a test run.
 
 outcome.py    what a rule is, and what it says
-archive.py    the ZIP file; nothing hostile gets past it
-static.py     modelDescription.xml: XML, XSD, FMPy, and the rules of
-              document.py, variables.py, structure.py, traps.py, and of rules3.py for FMI 3.0;
-              fmu.py and fmu3.py are what they see
+archive.py    rules on the ZIP file
+static.py     rules on modelDescription.xml: XML, XSD, FMPy, and those of
+              document.py, variables.py, structure.py, traps.py, and of rules3.py for FMI 3.0
 dynamic.py    applies the rules of probe/, in the separate process in which the FMU runs
-supervise.py  starts and supervises that process, for mbfmu.simulate too
+job.py        what that process must know
+
+They judge what `mbfmu.fmi` reads and runs.
 """
 
 from collections.abc import Collection
@@ -16,6 +17,7 @@ from mbfmu.base.arguments import checked
 from mbfmu.checker import archive, dynamic, static
 from mbfmu.checker.outcome import PRACTICE, Outcome, Rule
 from mbfmu.errors import UsageError, nearest
+from mbfmu.fmi.archive import inspect
 
 __all__ = ["RULES", "Outcome", "Rule", "check", "report"]
 
@@ -60,9 +62,10 @@ def report(
     if not strict:
         reasons.update({rule.name: "tried only if strict" for rule in RULES if rule.strict})
     rules = {rule.name: rule for rule in RULES}
-    content, found = archive.read_archive(path)
-    if content is not None:
-        fmu, judged = static.check_description(content)
+    inspection = inspect(path)
+    found = archive.judge_archive(path, inspection)
+    if inspection.archive is not None:
+        fmu, judged = static.check_description(inspection.archive)
         found += judged
         if fmu is not None:
             reasons = {**_of_other_versions(fmu.version), **reasons}

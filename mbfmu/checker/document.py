@@ -4,12 +4,12 @@ import math
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from mbfmu.checker.archive import DESCRIPTION
-from mbfmu.checker.fmu import Description, Fmu, StaticRule, claims
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.fmi.archive import DESCRIPTION
+from mbfmu.fmi.description import Description, Fmu, claims
 
 LOG_CATEGORIES = tuple(
     f"log{name}"
@@ -36,6 +36,9 @@ ELF_BITS = {1: "32", 2: "64"}
 PE_BITS = {0x14C: "32", 0x8664: "64", 0xAA64: "64"}
 MACH_BITS = {b"\xce\xfa\xed\xfe": "32", b"\xcf\xfa\xed\xfe": "64", b"\xca\xfe\xba\xbe": ""}
 """'' for a library that serves several processors."""
+
+StaticRule = Callable[[Fmu], Iterator[Finding]]
+"""A rule on what the description of an FMU of FMI 2.0 says."""
 
 _DECLARATION = re.compile(rb"""<\?xml[^>]*\sencoding=["']utf-8["']""", re.IGNORECASE)
 

@@ -1,9 +1,11 @@
 """What a check says of an FMU, as values, and how a rule becomes such a value."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
+
+from mbfmu.fmi.fault import one_line
 
 Status = Literal["pass", "fail", "not applicable"]
 
@@ -12,8 +14,6 @@ PRACTICE = "practice"
 
 MOST = 50
 """Findings of one rule that are listed one by one."""
-LONGEST = 1000
-"""Characters of a message."""
 
 Finding = tuple[str, int | str | None]
 """What is wrong, and where: a line of modelDescription.xml, a member of the archive, or nowhere in particular."""
@@ -50,7 +50,7 @@ class Rule:
     def outcome(self, status: Status, message: str, where: int | str | None = None) -> "Outcome":
         """Return what this rule says."""
         place = f"modelDescription.xml:{where}" if isinstance(where, int) else where or ""
-        return Outcome(self.name, self.section, status, _clean(place), _clean(message))
+        return Outcome(self.name, self.section, status, one_line(place), one_line(message))
 
     def judge(self, findings: Callable[[], Iterable[Finding]]) -> list["Outcome"]:
         """Return an outcome for each finding, or one that says that there is none."""
@@ -85,14 +85,3 @@ class Outcome:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.rule}: {self.message}" if self.where else f"{self.rule}: {self.message}"
-
-
-def _clean(text: str) -> str:
-    """Return one line without control characters: names and messages come from the FMU, and go to a terminal."""
-    line = "".join(_shown(" ".join(text[: 10 * LONGEST].split())))
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
-
-
-def _shown(line: str) -> Iterator[str]:
-    for character in line:
-        yield character if character.isprintable() else character.encode("unicode_escape").decode("ascii")

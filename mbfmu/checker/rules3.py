@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Collection, Iterator
 
 from mbfmu.checker import document
-from mbfmu.checker.fmu import claims
-from mbfmu.checker.fmu3 import CLOCK, FLOATS, Fmu3, Variable3
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.fmi.description import claims
+from mbfmu.fmi.description3 import CLOCK, FLOATS, Fmu3, Variable3
 
 Rule3 = Callable[[Fmu3], Iterator[Finding]]
 

@@ -6,25 +6,24 @@ first line of its docstring the claim. It yields (message, place) for each breac
 only documents that are valid against the XSD, so they convert numbers blindly.
 """
 
-import importlib.resources
 import re
 from collections.abc import Collection, Iterator
-from functools import cache, partial
+from functools import partial
 from io import BytesIO
-from itertools import islice
 from typing import Any
 
 from fmpy.model_description import ValidationError, read_model_description
-from lxml import etree
 
 from mbfmu.checker import document, rules3, structure, traps, variables
-from mbfmu.checker.archive import DESCRIPTION, Archive
-from mbfmu.checker.fmu import Description, Fmu, StaticRule, read_description
-from mbfmu.checker.fmu3 import Fmu3, read_description3
+from mbfmu.checker.document import StaticRule
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable, Outcome, Rule
+from mbfmu.fmi import xml as of
+from mbfmu.fmi.archive import DESCRIPTION, Archive
+from mbfmu.fmi.description import Description, Fmu, read_description
+from mbfmu.fmi.description3 import Fmu3, read_description3
+from mbfmu.fmi.fault import Fault
+from mbfmu.fmi.xml import parse_description, validate
 
-PLACED = 10_000
-"""Elements up to which breaches of the schema have their lines: libxml2 looks for each among all."""
 FMPY_CHARACTERS = 10_000
 """Characters of variable names up to which FMPy may parse them as well."""
 FMPY_VARIABLES = 20_000
@@ -38,21 +37,18 @@ TABLE: tuple[tuple[StaticRule, str], ...] = (
 )
 STRICT = variables.STRICT
 
-XML = Rule("xml", "2.2", "The description is well-formed XML.", gate=True)
-XML_DOCTYPE = Rule("xml-doctype", PRACTICE, "The description has no document type and no entities.", gate=True)
-FMI_VERSION = Rule("fmi-version", "2.2.1", "The description is of FMI 2.0 or 3.0.", gate=True)
+XML = Rule(of.XML, "2.2", "The description is well-formed XML.", gate=True)
+XML_DOCTYPE = Rule(of.DOCTYPE, PRACTICE, "The description has no document type and no entities.", gate=True)
+FMI_VERSION = Rule(of.VERSION, "2.2.1", "The description is of FMI 2.0 or 3.0.", gate=True)
 SCHEMA = Rule("schema", "2.2", "The description is valid against the XML schema of its version of FMI.", gate=True)
 FMPY = Rule("fmpy", "2.2", "FMPy's validation has nothing to add.")
 
-VERSIONS = {
-    "2.0": ("fmi2", "The FMU is of FMI 2.0: judged are archive, description, co-simulation and model exchange."),
-    "3.0": (
-        "fmi3",
-        "The FMU is of FMI 3.0: judged are archive, description, co-simulation and model exchange; scheduled execution "
-        "is read but not run.",
-    ),
+JUDGED = {
+    "2.0": "The FMU is of FMI 2.0: judged are archive, description, co-simulation and model exchange.",
+    "3.0": "The FMU is of FMI 3.0: judged are archive, description, co-simulation and model exchange; scheduled "
+    "execution is read but not run.",
 }
-"""Names of the schemas of the versions that are judged, and what is judged of each."""
+"""What is judged of an FMU of each version."""
 
 RULES = (
     *(XML, XML_DOCTYPE, FMI_VERSION, SCHEMA),
@@ -71,8 +67,15 @@ ONLY2 = {Rule.of(function, section).name for function, section in (*TABLE, *STRI
 
 def check_description(archive: Archive) -> tuple[Description | None, list[Outcome]]:
     """Apply the XSD, all static rules and FMPy; no Fmu if the document is too broken to run."""
-    root, judged = _parse(archive.read(DESCRIPTION))
-    if root is None or any(outcome.status == "fail" for outcome in judged):
+    data = archive.read(DESCRIPTION)
+    root, fault = parse_description(data)
+    judged = _judge_document(root, fault)
+    if root is None:
+        return None, judged
+    root, breaches = validate(data, root)
+    if breaches is not None:
+        judged += SCHEMA.judge(lambda: breaches)
+    if any(outcome.status == "fail" for outcome in judged):
         return None, judged
     fmu: Description
     try:
@@ -91,67 +94,15 @@ def check_description(archive: Archive) -> tuple[Description | None, list[Outcom
     return fmu, judged
 
 
-def _parse(data: bytes) -> tuple[Any, list[Outcome]]:
-    """Return the root and what the rules before the schema's own say; SCHEMA speaks here only if it fails."""
-    root, judged = parse_description(data)
-    if root is None:
-        return None, judged
-    schema = _schema(VERSIONS[root.get("fmiVersion")][0])
-    strict = _parser(schema)
-    try:
-        return etree.fromstring(data, strict), judged
-    except etree.LxmlError:
-        return root, [*judged, *SCHEMA.judge(lambda: _breaches(root, schema, strict))]
-
-
-def parse_description(data: bytes) -> tuple[Any, list[Outcome]]:
-    """Parse modelDescription.xml without the schema.
-
-    Returns:
-        The root, or None if it is not XML without a document type and of a version that is judged; and the outcomes of
-        these rules, the last of which fails if there is no root.
-    """
-    try:
-        root = etree.fromstring(data, _parser())
-    except etree.LxmlError as error:
-        line = getattr(error, "lineno", None)
-        return None, [XML.outcome("fail", f"not well-formed XML: {error}", line)]
-    judged = XML.judge(list)
-    if root.getroottree().docinfo.doctype:
-        return None, [*judged, XML_DOCTYPE.outcome("fail", "entities have no place here; remove the document type")]
-    judged += XML_DOCTYPE.judge(list)
-    version = root.get("fmiVersion")
-    if version not in VERSIONS:
-        text = f"the FMU is of FMI {version}: judged are FMI 2.0 and 3.0"
-        return None, [*judged, FMI_VERSION.outcome("fail", text, root.sourceline)]
-    return root, [*judged, FMI_VERSION.outcome("pass", VERSIONS[version][1])]
-
-
-def parse_xml(data: bytes) -> Any:
-    """Return the root of a document beside the description; None if it is not XML without a document type."""
-    try:
-        root = etree.fromstring(data, _parser())
-    except etree.LxmlError:
-        return None
-    return None if root.getroottree().docinfo.doctype else root
-
-
-def _parser(schema: Any = None) -> Any:
-    return etree.XMLParser(schema=schema, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-
-
-def _breaches(root: Any, schema: Any, parser: Any) -> Iterator[Finding]:
-    """Yield what is not valid against the schema, with its line where the document is small enough for that."""
-    if sum(1 for _ in islice(root.iter(), PLACED + 1)) <= PLACED and not schema.validate(root):
-        yield from ((entry.message, entry.line) for entry in schema.error_log)
-    else:
-        yield from ((entry.message, None) for entry in parser.error_log)
-
-
-@cache
-def _schema(name: str) -> Any:
-    with importlib.resources.as_file(importlib.resources.files("fmpy") / "schema" / name) as folder:
-        return etree.XMLSchema(etree.parse(str(folder / f"{name}ModelDescription.xsd")))
+def _judge_document(root: Any, fault: Fault | None) -> list[Outcome]:
+    """Return what the rules before the schema's say of a description."""
+    judged: list[Outcome] = []
+    for rule in (XML, XML_DOCTYPE, FMI_VERSION):
+        if fault is not None and fault.kind == rule.name:
+            return [*judged, rule.outcome("fail", fault.text, fault.where)]
+        if rule is not FMI_VERSION:
+            judged += rule.judge(list)
+    return [*judged, FMI_VERSION.outcome("pass", JUDGED[root.get("fmiVersion")])]
 
 
 def _second_opinion(fmu: Description, spoken: Collection[str]) -> Iterator[Finding]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterator
 
-from mbfmu.checker.fmu import Fmu, StaticRule
+from mbfmu.checker.document import StaticRule
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.fmi.description import Fmu
 
 SECTIONS = ("Outputs", "Derivatives", "InitialUnknowns")
 

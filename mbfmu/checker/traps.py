@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from mbfmu.checker.fmu import SLAVE_MODULE, Fmu, StaticRule, claims
+from mbfmu.checker.document import StaticRule
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.fmi.description import SLAVE_MODULE, Fmu, claims
 
 LONGEST_SCRIPT = 2**20
 """Bytes of a script that are looked through."""

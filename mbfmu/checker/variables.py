@@ -5,9 +5,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 
-from mbfmu.checker.document import bounds
-from mbfmu.checker.fmu import INITIAL, Fmu, StaticRule, Variable, typed
+from mbfmu.checker.document import StaticRule, bounds
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.fmi.description import INITIAL, Fmu, Variable, typed
 
 _INDICES = r"(?:\[\d+(?:,\d+)*\])?"
 _QUOTED = r"""'(?:[\w!#$%&()*+,\-./:;<>=?@\[\]^{}|~ ]|\\['"?\\abfnrtv])+'"""

@@ -1,7 +1,7 @@
 """The change of unit on the way from one FMU to another."""
 
 from mbfmu.errors import UsageError
-from mbfmu.fmu.reading import BASE, ScaledUnit
+from mbfmu.fmi.reading import BASE, ScaledUnit
 
 
 def conversion(

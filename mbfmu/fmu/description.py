@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from mbfmu.errors import FmuError
-from mbfmu.fmu.annotations import add_derivatives
+from mbfmu.fmi.annotations import add_derivatives
 from mbfmu.fmu.interface import Interface, Variable
 from mbfmu.fmu.units import known_unit
 

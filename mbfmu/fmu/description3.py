@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Mapping
 from xml.etree.ElementTree import Element, SubElement
 
-from mbfmu.fmu.annotations import add_derivatives
+from mbfmu.fmi.annotations import add_derivatives
 from mbfmu.fmu.arrays import TYPES, Array, Clock, arrays, by_element, clocks, references_of
 from mbfmu.fmu.description import (
     Header,

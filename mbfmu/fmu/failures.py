@@ -1,59 +1,14 @@
-"""Prepared model -> facts for messages on failed steps: quantities by their usual sizes, and advice."""
+"""Table of variables -> facts for messages on failed steps: quantities by their usual sizes, bounds, and advice."""
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
-from mbfmu.errors import first_of
-from mbfmu.kernel import vector
-from mbfmu.kernel.failure import REMEDIES, Bound, Facts, Quantity
+from mbfmu.fmu.interface import Interface, Variable, interface
+from mbfmu.kernel.failure import Bound, Facts, Quantity
 from mbfmu.prepared.prepare import Prepared
 
-if TYPE_CHECKING:
-    from mbfmu.fmu.interface import Interface, Variable
 
-HIGHEST = 9
-"""Highest order of the steppers."""
-STIFF = "radau"
-"""Stepper for forces that are stiff for the step."""
-KEEPERS = ("rattle", "projected")
-"""Steppers that keep the constraints."""
-DRIFTED, ENERGY, ENERGY_CHOSEN = "DRIFTED", "ENERGY", "ENERGY_CHOSEN"
-"""Keys of the advice against violated constraints, and against an error of the energy in equal and in chosen steps."""
-IMPOSSIBLE = "INCONSISTENT_START"
-"""Key of what an impossible start may be due to."""
-
-
-def remedies(prepared: Prepared, corrections: int = 0) -> dict[str, str]:
-    """Return advice by the outcome of a step or start; it names no stepper or setting that is in use, or out of reach.
-
-    Args:
-        prepared: the model with its stepper.
-        corrections: fixed number of corrections of each stage; 0: as many as the equations need.
-    """
-    dae, scheme = prepared.dae, prepared.scheme
-    by_steps = dae.switches is not None and dae.switching is None  # other steppers may not take its contacts
-    stiff = "" if scheme.name == STIFF or by_steps else f", or for stiff forces the stepper '{STIFF}'"
-    able = [name for name in KEEPERS if name != scheme.name and not (by_steps or (name == "rattle" and dae.k))]
-    keeper = f", such as '{able[0]}'" if able else ""
-    shorter = "take a smaller solver.step"
-    ended = f"perhaps {', or '.join(dae.ends)}; else " if dae.ends else ""
-    needed = ", or need constraints that are redundant with the model's own and were left out" if dae.dropped else ""
-    chosen = "" if scheme.multistep or corrections else ", or set solver.tolerance"
-    return {
-        "NOT_CONVERGED": ended + (f"{shorter}, smoother inputs{stiff}" if stiff else REMEDIES["NOT_CONVERGED"]),
-        "NOT_FINITE": ended + (f"check inputs and parameters, {shorter}{stiff}" if stiff else REMEDIES["NOT_FINITE"]),
-        "NOT_ACCURATE": "take a larger one" + (", or a stepper of higher order" if scheme.order < HIGHEST else ""),
-        "OUTPUTS_NOT_FINITE": REMEDIES["OUTPUTS_NOT_FINITE"],
-        **({"TOO_LONG": REMEDIES["TOO_LONG"]} if prepared.outline.limit else {}),
-        IMPOSSIBLE: f"start values contradict the constraints, or the parameters leave a loop open{needed}",
-        DRIFTED: f"{shorter}, or a stepper that keeps them{keeper}" if able else shorter,
-        ENERGY: f"{shorter}{chosen}",
-        ENERGY_CHOSEN: "take a smaller solver.tolerance",
-    }
-
-
-def quantities(table: "Interface") -> dict[str, tuple[Quantity, ...]]:
+def quantities(table: Interface) -> dict[str, tuple[Quantity, ...]]:
     """Return those of `Facts` by their fields; states are outputs with a start value or a rate that is an output.
 
     In a kernel for model exchange they are its own states, with places in its state and rates.
@@ -74,7 +29,7 @@ def quantities(table: "Interface") -> dict[str, tuple[Quantity, ...]]:
     }
 
 
-def bounds(table: "Interface") -> tuple[Bound, ...]:
+def bounds(table: Interface) -> tuple[Bound, ...]:
     """Return the bounds of calculated parameters that the parameters may leave."""
     return tuple(
         Bound(item.name, item.unit, item.offset, item.min, item.max)
@@ -83,7 +38,7 @@ def bounds(table: "Interface") -> tuple[Bound, ...]:
     )
 
 
-def _quantities(items: Iterable["Variable"], rates: dict[str, "Variable"]) -> Iterable[Quantity]:
+def _quantities(items: Iterable[Variable], rates: dict[str, Variable]) -> Iterable[Quantity]:
     for item in items:
         usual, rate = max(abs(item.nominal), abs(item.start or 0.0)), rates.get(item.name)
         place = (rate.offset, rate.unit) if rate else ()
@@ -92,29 +47,5 @@ def _quantities(items: Iterable["Variable"], rates: dict[str, "Variable"]) -> It
 
 def facts(prepared: Prepared) -> Facts:
     """Return the facts that messages on the steps of a model need, outside an FMU."""
-    from mbfmu.fmu.interface import interface
-
     table = interface(prepared)
     return Facts(prepared.dae.name, table.guards, **quantities(table), remedies=table.remedies)
-
-
-def not_finite(prepared: Prepared, x: Any, u: Any, p: Any, t: float, stepped: bool = False) -> str:
-    """Return the message on outputs that are not finite, which names them, and a parameter that is to blame with its 0.
-
-    Args:
-        prepared: the model with its stepper.
-        x: state.
-        u: inputs.
-        p: parameters.
-        t: time, s.
-        stepped: whether steps led there; False: it is a start.
-    """
-    outline, kernel = prepared.outline, prepared.kernel
-    y = kernel.outputs(x, u, p, t)
-    wrong = [item.name for item, value in zip(outline.outputs, y, strict=False) if not math.isfinite(value)]
-    remedy = REMEDIES["OUTPUTS_NOT_FINITE"] if stepped else "check parameters, start values and inputs"
-    for place, item in enumerate(outline.parameters):
-        if not p[place] and kernel.checked_outputs(x, u, vector([*p[:place], 1.0, *p[place + 1 :]]), t)[1]:
-            remedy = f"{item.name} = 0 makes them so, give it another value"
-    told = f": {first_of(wrong)}" if wrong else ""
-    return f"{outline.name}: outputs at t = {t} s are not finite{told}; {remedy}"

@@ -14,11 +14,11 @@ from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.dae.states import indicator_signals, rate_signals, state_places, state_signals
 from mbfmu.fmu.dependencies import bound_on, initial_dependencies, running_dependencies
-from mbfmu.fmu.failures import remedies
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.model.mechanism import FIXED
 from mbfmu.model.variable_type import VariableType
+from mbfmu.prepared.failures import remedies
 from mbfmu.prepared.prepare import LARGEST_TOLERANCE, Prepared
 from mbfmu.stepper import Scheme
 

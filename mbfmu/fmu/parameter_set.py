@@ -6,10 +6,10 @@ from math import prod
 from xml.etree.ElementTree import Element, SubElement
 
 import mbfmu
-from mbfmu.checker.fmu import TYPES
 from mbfmu.errors import UsageError, ValueRangeError, nearest
+from mbfmu.fmi.description import TYPES
+from mbfmu.fmi.reading import BASE, Port, ScaledUnit
 from mbfmu.fmu.description import document
-from mbfmu.fmu.reading import BASE, Port, ScaledUnit
 
 VALUES = "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
 COMMON = "http://ssp-standard.org/SSP1/SystemStructureCommon"

@@ -21,10 +21,10 @@ import mbfmu
 from mbfmu.base.arguments import checked
 from mbfmu.base.files import ending_of, write_aside
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
+from mbfmu.fmi.reading import OuterFmu, Port, ScaledUnit, parse_fmu
 from mbfmu.fmu.conversion import conversion, said
 from mbfmu.fmu.description import document
 from mbfmu.fmu.parameter_set import Value, add_definitions, parameter_set
-from mbfmu.fmu.reading import OuterFmu, Port, ScaledUnit, parse_fmu
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -125,7 +125,7 @@ def laned(functions: Sequence[Any]) -> bool:
 
 def kernel_file(name: str) -> str:
     """Return the text of a file of the folder c."""
-    return files("mbfmu.kernel").joinpath("c", name).read_text(encoding="utf-8")
+    return (files("mbfmu.kernel") / "c" / name).read_text(encoding="utf-8")
 
 
 def headers(included: Sequence[str] = HEADERS) -> dict[str, str]:

@@ -238,7 +238,7 @@ def tcc() -> Toolchain | None:
 
     if not os.access(tcc_bin_path(), os.R_OK | os.X_OK):  # such as on a file system without programs
         return None
-    windows, headers = sys.platform == "win32", files("mbfmu.kernel").joinpath("c", "freestanding")
+    windows, headers = sys.platform == "win32", files("mbfmu.kernel") / "c" / "freestanding"
     own = tcc_lib_dir() if windows else f"{tcc_lib_dir()}/tcc"
     return Toolchain(
         (tcc_bin_path(), f"-B{own}"),

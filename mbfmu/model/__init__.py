@@ -2,6 +2,7 @@
 
 from typing import TypeAlias
 
+from mbfmu.model.assembly import Connection, Subsystem, Wire, connect, wire
 from mbfmu.model.block import Block, Defined, Port, State
 from mbfmu.model.component import Component, Input, Value, Vector, direction, guess, law, quantity, start, state
 from mbfmu.model.composite import Composite, Inside
@@ -138,7 +139,7 @@ from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, MovingPart, Part, World
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.sensors import AbsoluteSensor, Measured, RelativeSensor, Sensor
-from mbfmu.model.system import Connection, Subsystem, System, Wire, connect, wire
+from mbfmu.model.system import System
 
 Model: TypeAlias = System | LagrangianSystem | Block | Sampled
 """A model that can be simulated and exported."""

@@ -99,6 +99,12 @@ def _read(source: str | os.PathLike[str], values: dict[str, Any], robot: RobotOp
     row = format_of(path)
     if row is None:
         return read_other(path)
-    taken: dict[str, tuple[Any, ...]] = {"": (), "values": (values,), "name": (name,), "options": ()}
+    taken: dict[str, tuple[Any, ...]] = {
+        "": (),
+        "values": (values,),
+        "name": (name,),
+        "options": (),
+        "library": (load,),
+    }
     model: Model = row.read(path, *taken[row.takes])
     return model

@@ -56,8 +56,8 @@ class ModelFormat:
         suffixes: suffixes of its files.
         home: module below `mbfmu.model` and name of its reader.
         text: one line that says what such a file holds.
-        takes: argument of the reader beside the path: the user's values, the name of one of the file's models, or the
-            options of robots; empty: none.
+        takes: argument of the reader beside the path: the user's values, the name of one of the file's models, the
+            options of robots, or what reads models of the library; empty: none.
         root: tag of the root of its XML, which tells formats with one suffix apart.
         robot: module and name of the reader of its links and joints; empty: it describes no robot.
     """
@@ -66,7 +66,7 @@ class ModelFormat:
     suffixes: tuple[str, ...]
     home: str
     text: str
-    takes: Literal["", "values", "name", "options"] = ""
+    takes: Literal["", "values", "name", "options", "library"] = ""
     root: str = ""
     robot: str = ""
 
@@ -83,7 +83,7 @@ class ModelFormat:
 
 READERS = (
     ModelFormat("Python", (".py",), "python:read_python", "a function that returns a model", takes="values"),
-    ModelFormat("TOML", (".toml",), "toml:read_toml", "a model that is data only"),
+    ModelFormat("TOML", (".toml",), "toml:read_toml", "a model that is data only", takes="library"),
     ModelFormat("Modelica", (".mo",), "modelica:read_modelica", "models of its multibody library", takes="name"),
     ModelFormat(
         "URDF", (".urdf", ".xacro", ".xml"), "urdf:read_urdf", "a robot of ROS",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mbfmu.base.arguments import checked, numbers
 from mbfmu.dae import ParameterSignal
 from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, ValueRangeError, nearest
-from mbfmu.fmu.failures import facts, not_finite
+from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
 from mbfmu.kernel.failure import Facts
@@ -26,6 +26,7 @@ from mbfmu.kernel.toolchain import BuildError, remedy
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, is_value
+from mbfmu.prepared.failures import not_finite
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.run.simulation import Simulation, span_of
 from mbfmu.stepper import Choice

@@ -18,13 +18,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import fmpy
 import numpy as np
 
 from mbfmu.base.arguments import checked
 from mbfmu.base.result import Result
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmi.instance import Messages, instantiate
+from mbfmu.fmi.plan import KINDS, VALUES
+from mbfmu.fmi.reading import BASE, ScaledUnit
 from mbfmu.fmu.conversion import conversion
-from mbfmu.fmu.reading import BASE, ScaledUnit
 from mbfmu.fmu.ssp import Wire, refuse_source, refuse_types
 from mbfmu.run.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
 from mbfmu.run.fmu import course_of, read_fmu, start_value, unit_of
@@ -225,10 +228,6 @@ class _Part:
     """
 
     def __init__(self, name: str, path: Path, folder: Path, stack: ExitStack) -> None:
-        import fmpy
-
-        from mbfmu.checker.probe.drive import KINDS, VALUES, Messages, instantiate
-
         self.name, self.messages = name, Messages()
         self.description = read_fmu(path)
         if self.description.coSimulation is None:

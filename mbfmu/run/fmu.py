@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -14,14 +14,16 @@ import numpy.typing as npt
 
 from mbfmu.base.result import Result, matching, roles
 from mbfmu.errors import FmuError, UnknownNameError, UsageError, nearest
+from mbfmu.fmi.annotations import derivatives_of
+from mbfmu.fmi.archive import DESCRIPTION
+from mbfmu.fmi.events import PERIODIC
+from mbfmu.fmi.plan import VALUES, Plan, has_event_mode
+from mbfmu.fmi.scalars import Place, fits, scalars
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.kernel.limits import CLOSE
 from mbfmu.model import RotationalMove, TranslationalMove
 from mbfmu.run.inputs import Constant, Course, Formula, InputValue, as_type, pieces
 from mbfmu.run.model import POINTS, communication_points
-
-if TYPE_CHECKING:
-    from mbfmu.checker.probe.drive import Plan
 
 TIMEOUT = 60.0
 """Seconds after which an FMU that does nothing is ended."""
@@ -39,8 +41,6 @@ def read_fmu(path: Path, content: bytes | None = None) -> Any:
             cannot read it.
     """
     import fmpy
-
-    from mbfmu.checker.probe.scalars import scalars
 
     if content is None and not path.is_file():
         raise FmuError(f"there is no FMU '{path}'")
@@ -62,9 +62,7 @@ def _read(source: str | BytesIO) -> Any:
     """Return FMPy's model description of a file, with the derivatives that stand in an annotation of mbfmu."""
     import fmpy
 
-    from mbfmu.checker.archive import DESCRIPTION
-    from mbfmu.checker.static import parse_xml
-    from mbfmu.fmu.annotations import derivatives_of
+    from mbfmu.fmi.xml import parse_xml  # only FMUs need lxml
 
     description = fmpy.read_model_description(source)
     if description.modelExchange is None:
@@ -105,10 +103,8 @@ class FmuRun:
     tolerance: float | None = None
 
     @property
-    def plan(self) -> "Plan":
+    def plan(self) -> Plan:
         """The plan that `follow` keeps to."""
-        from mbfmu.checker.probe.drive import Plan
-
         first, last = (float(self.points[k]) for k in (0, -1))
         return Plan(first, last, dict(self.values), self.shown, tuple(self.given), self.tolerance)
 
@@ -156,9 +152,6 @@ class FmuRun:
             seconds: wall time, s.
             messages: what the FMU said.
         """
-        from mbfmu.checker.probe.drive import VALUES, has_event_mode
-        from mbfmu.checker.probe.events3 import PERIODIC
-
         variables = {item.name: item for item in self.description.modelVariables}
         notices = [*messages]
         outputs = {name: item for name, item in variables.items() if item.causality == "output"}
@@ -224,8 +217,6 @@ def fmu_run(
     Raises:
         UsageError, UnknownNameError: an argument is invalid.
     """
-    from mbfmu.checker.probe.drive import VALUES
-
     variables = {item.name: item for item in description.modelVariables}
     for name in [*values, *given]:
         if name not in variables:
@@ -344,8 +335,6 @@ def course_of(variable: Any, given: Course) -> Course:
 
     An instance of FMI 3.0, which has types of several sizes, refuses what is beyond them.
     """
-    from mbfmu.checker.probe.scalars import Place
-
     return as_type(given, variable.type, any_size=isinstance(variable.valueReference, Place))
 
 
@@ -355,9 +344,6 @@ def start_value(variable: Any, value: Any) -> Any:
     Raises:
         UsageError: it is not of that type.
     """
-    from mbfmu.checker.probe.drive import VALUES
-    from mbfmu.checker.probe.scalars import fits
-
     if variable.type == "String":
         return str(value)
     if variable.type not in VALUES:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from mbfmu.base.result import Result
-from mbfmu.checker.supervise import SPOKEN, Ending, Supervised
 from mbfmu.errors import FmuError, StepError
+from mbfmu.fmi.supervise import SPOKEN, Ending, Supervised
 from mbfmu.run.fmu import FmuRun
 from mbfmu.run.model import Progress
 
@@ -147,7 +147,7 @@ class FmuProcess:
         os.replace(folder / "part", folder / "plan.json")
         if self._process is None:
             job = {"fmu": str(self._folder / "fmu"), "first": self._count}
-            self._process = Supervised("probe.drive", job, self._folder, self._heard)
+            self._process = Supervised("mbfmu.fmi.drive", job, self._folder, self._heard)
         self._count += 1
         return feed
 

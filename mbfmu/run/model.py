@@ -12,9 +12,10 @@ import numpy.typing as npt
 from mbfmu.base.result import Result, matching, roles
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.errors import StartError, StepError, UsageError
-from mbfmu.fmu.failures import facts, not_finite
+from mbfmu.fmu.failures import facts
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
+from mbfmu.prepared.failures import not_finite
 from mbfmu.prepared.prepare import Prepared, check_steps
 from mbfmu.run.drives import Drives
 from mbfmu.run.inputs import Course

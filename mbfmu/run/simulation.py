@@ -18,12 +18,13 @@ import numpy.typing as npt
 
 from mbfmu.base.arguments import checked, number, numbers
 from mbfmu.errors import ResultWarning, StartError, StepError, UnknownNameError, UsageError, nearest
-from mbfmu.fmu.failures import facts, not_finite
+from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, VariableType, is_value
+from mbfmu.prepared.failures import not_finite
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, check_steps, prepare
 from mbfmu.stepper import Choice

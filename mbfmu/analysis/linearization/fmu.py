@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from mbfmu.analysis.linearization.linear import Array, Linear
-from mbfmu.checker.archive import DESCRIPTION, read_archive
-from mbfmu.checker.fmu import claims
-from mbfmu.checker.static import parse_description
 from mbfmu.errors import FmuError, ResultWarning, UnknownNameError, UsageError, first_of, nearest
+from mbfmu.fmi.archive import read_archive
+from mbfmu.fmi.description import claims
+from mbfmu.fmi.plan import KINDS
+from mbfmu.fmi.xml import read_root
 from mbfmu.model.mechanism import FIXED
 from mbfmu.run.fmu import course_of, read_fmu, start_value
 from mbfmu.run.inputs import Course
@@ -47,7 +48,7 @@ def linearize_fmu(
     """
     import fmpy
 
-    from mbfmu.checker.probe.drive import KINDS, Messages, instantiate
+    from mbfmu.fmi.instance import Messages, instantiate
 
     description = read_fmu(path)
     if not _has_derivatives(path, description):
@@ -151,9 +152,8 @@ def _has_derivatives(path: Path, description: Any) -> bool:
     """Return whether an FMU for co-simulation gives directional derivatives; FMPy reads the flag of FMI 2.0 alone."""
     if description.fmiVersion == "2.0":
         return description.coSimulation is not None and bool(description.coSimulation.providesDirectionalDerivative)
-    archive, _ = read_archive(path)
-    root, _ = parse_description(archive.read(DESCRIPTION)) if archive is not None else (None, [])
-    return root is not None and claims(root.find("CoSimulation"), "providesDirectionalDerivatives")
+    element = read_root(read_archive(path), str(path)).find("CoSimulation")
+    return claims(element, "providesDirectionalDerivatives")
 
 
 def _is_met(variable: Any, variables: Mapping[str, Any], values: Mapping[str, float]) -> bool:

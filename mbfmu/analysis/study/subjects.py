@@ -21,6 +21,7 @@ from mbfmu.analysis.study.table import Row
 from mbfmu.analysis.study.together import LEAST, Together
 from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
+from mbfmu.fmi.plan import VALUES
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.kernel import describe
 from mbfmu.kernel.toolchain import BuildError
@@ -361,8 +362,6 @@ def fmu_subject(
         UnknownNameError: a name or an output does not exist.
         UsageError: a name cannot be set, or is given for all runs too; or there is no such run.
     """
-    from mbfmu.checker.probe.drive import VALUES
-
     description = read_fmu(path)
     variables = {item.name: item for item in description.modelVariables}
     for name in [*names, *values]:

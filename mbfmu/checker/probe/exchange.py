@@ -12,8 +12,10 @@ from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import FMU2Model, fmi2Discard
 from fmpy.fmi3 import FMU3Model
 
-from .instance import NUDGE, PRACTICE, SAME, DynamicRule, Instance, NotApplicable, Probe, nudged
-from .scalars import Place
+from mbfmu.checker.outcome import PRACTICE, NotApplicable
+from mbfmu.checker.probe.instance import Instance
+from mbfmu.checker.probe.probe import NUDGE, SAME, DynamicRule, Probe, nudged
+from mbfmu.fmi.scalars import Place
 
 EVALUATIONS = 4000
 """Evaluations of the derivatives an integration may take; a stiff model is not integrated to its stop time."""

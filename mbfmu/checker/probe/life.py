@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 from fmpy.fmi2 import fmi2CallbackFunctions
 
-from .instance import PRACTICE, SAME, SAVED, STEPS, DynamicRule, Instance, NotApplicable, Probe, difference, not_finite
+from mbfmu.checker.outcome import PRACTICE, NotApplicable
+from mbfmu.checker.probe.instance import Instance
+from mbfmu.checker.probe.probe import SAME, SAVED, STEPS, DynamicRule, Probe, difference, not_finite
 
 
 def load(probe: Probe) -> Iterator[str]:

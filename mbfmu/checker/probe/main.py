@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Fatal
 
-from . import exchange, life, misuse, steps3, structure3, values
-from .instance import PRACTICE, DynamicRule, Instance, NotApplicable, Probe
-from .report import begin
+from mbfmu.checker.outcome import PRACTICE, NotApplicable
+from mbfmu.checker.probe import exchange, life, misuse, steps3, structure3, values
+from mbfmu.checker.probe.instance import Instance
+from mbfmu.checker.probe.probe import DynamicRule, Probe
+from mbfmu.fmi.report import begin
 
 LAST: tuple[tuple[DynamicRule, str], ...] = (
     (misuse.unknown_reference, PRACTICE),

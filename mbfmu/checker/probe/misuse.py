@@ -10,8 +10,10 @@ from typing import Any
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Fatal
 
-from .instance import PRACTICE, SAVED, DynamicRule, Instance, NotApplicable, Probe, difference, not_finite
-from .scalars import Place
+from mbfmu.checker.outcome import PRACTICE, NotApplicable
+from mbfmu.checker.probe.instance import Instance
+from mbfmu.checker.probe.probe import SAVED, DynamicRule, Probe, difference, not_finite
+from mbfmu.fmi.scalars import Place
 
 UNKNOWN = 4_000_000_000
 """A value reference no variable has, unless one has it."""

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 from fmpy import platform_tuple, sharedLibraryExtension
 from fmpy.fmi3 import FMU3Model, FMU3ScheduledExecution, FMU3Slave
 
-from .events3 import PERIODIC, TOUCH, Events, intervals_of, shifts_of
-from .instance import SAME, SAVED, STEPS, DynamicRule, Instance, NotApplicable, Outputs, Probe, difference, not_finite
-from .scalars import Ended
+from mbfmu.checker.outcome import NotApplicable
+from mbfmu.checker.probe.instance import Instance, Outputs
+from mbfmu.checker.probe.probe import SAME, SAVED, STEPS, DynamicRule, Probe, difference, not_finite
+from mbfmu.fmi.calls import Ended
+from mbfmu.fmi.events import PERIODIC, TOUCH, Events, intervals_of, shifts_of
 
 FUNCTIONS = sorted(
     {name for kind in (FMU3Model, FMU3Slave, FMU3ScheduledExecution) for name in dir(kind) if name.startswith("fmi3")}

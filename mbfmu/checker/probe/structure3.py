@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from fmpy.fmi3 import fmi3Dependent, fmi3ValueReference
 
-from .exchange import COLUMNS, Model
-from .instance import SAVED, DynamicRule, Instance, NotApplicable, Probe
+from mbfmu.checker.outcome import NotApplicable
+from mbfmu.checker.probe.exchange import COLUMNS, Model
+from mbfmu.checker.probe.instance import Instance
+from mbfmu.checker.probe.probe import SAVED, DynamicRule, Probe
 
 TRANSPOSED = 1e-9
 """Relative difference of an adjoint derivative from the transposed directional ones."""

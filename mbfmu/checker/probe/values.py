@@ -7,20 +7,9 @@ from typing import Any
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Fatal
 
-from .instance import (
-    NUDGE,
-    PRACTICE,
-    SAVED,
-    DynamicRule,
-    NotApplicable,
-    Probe,
-    Variable,
-    changeable,
-    difference,
-    not_finite,
-    nudged,
-    same,
-)
+from mbfmu.checker.outcome import PRACTICE, NotApplicable
+from mbfmu.checker.probe.instance import Variable
+from mbfmu.checker.probe.probe import NUDGE, SAVED, DynamicRule, Probe, changeable, difference, not_finite, nudged, same
 
 REPLAYED = 10
 LINEAR = 1e-3

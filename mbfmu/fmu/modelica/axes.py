@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from mbfmu.fmi.reading import OuterFmu, Port, Terminal
 from mbfmu.fmu.interface import Variable
-from mbfmu.fmu.reading import OuterFmu, Port, Terminal
 
 KINDS = {
     "Rotational": ("phi", "w", "tau", ("rad", "rad/s", "rad/s2", "N.m")),

@@ -10,9 +10,9 @@ onto the constraints, is `reinit`, as Modelica changes states at events alone.
 from collections.abc import Iterable, Sequence
 
 from mbfmu.errors import FmuError
+from mbfmu.fmi.reading import OuterFmu, Port
 from mbfmu.fmu.modelica.axes import TYPES
 from mbfmu.fmu.modelica.language import identifier, row, text_of
-from mbfmu.fmu.reading import OuterFmu, Port
 
 HEADER = "mbfmu_exchange.h"
 INTERVAL = 0.01

@@ -8,10 +8,10 @@ model exchange they are the same.
 from collections.abc import Iterable
 
 from mbfmu.errors import FmuError
+from mbfmu.fmi.reading import OuterFmu, Port
 from mbfmu.fmu.modelica.axes import KINDS, LIBRARY, TYPES, Axis, flanges
 from mbfmu.fmu.modelica.exchange import INTERNAL, exchange_block, parameters_of
 from mbfmu.fmu.modelica.language import PACKAGE_ICON, icon, identifier, placed, places, text_of
-from mbfmu.fmu.reading import OuterFmu, Port
 
 TAKEN = frozenset({"fmu", "given", "time", "Real", "Integer", "Boolean", "String"})
 """Names that the Modelica model itself uses."""

@@ -8,10 +8,10 @@ from pathlib import Path
 from mbfmu.base.arguments import checked
 from mbfmu.base.files import ending_of, is_standard_output, is_stream, write_aside, write_folder
 from mbfmu.errors import UsageError
+from mbfmu.fmi.reading import OuterFmu, parse_fmu
 from mbfmu.fmu.modelica.exchange import FUNCTIONS, HEADER
 from mbfmu.fmu.modelica.language import identifier, text_of
 from mbfmu.fmu.modelica.package import common, common_names, content, ending, package
-from mbfmu.fmu.reading import OuterFmu, parse_fmu
 
 TAKEN = frozenset({
     "given", "given_der", "given_der2", "FMI2", "Rotational", "Translational", "Modelica", "Resources",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mbfmu.errors import MbfmuError, ModelError
+from mbfmu.model.assembly import Connection, Subsystem
 from mbfmu.model.component import Component, Value
 from mbfmu.model.expression import Expression
 from mbfmu.model.joints import FreeMotion, Joint
@@ -21,7 +22,7 @@ from mbfmu.model.modelica.stubs import ACROSS, TAG, THROUGH
 from mbfmu.model.modelica.values import Values, path_of
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.source import SourceText, read_bytes
-from mbfmu.model.system import Connection, Subsystem, System
+from mbfmu.model.system import System
 
 BODY = re.compile(r"\.Parts\.(Body\w*|PointMass)$")
 """Paths of the classes that have mass."""

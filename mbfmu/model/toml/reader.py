@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,10 +18,11 @@ from mbfmu.errors import (
     UsageError,
     nearest,
 )
+from mbfmu.model import Model
+from mbfmu.model.assembly import Assembly, Connection, Subsystem, Wire, check_input_starts
 from mbfmu.model.block import Block, Defined, Port, State
 from mbfmu.model.component import Component, Value, is_name
 from mbfmu.model.lagrangian import LagrangianSystem
-from mbfmu.model.library import load
 from mbfmu.model.mechanism import Mechanism, flatten, flatten_block, resolve
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, World
@@ -30,7 +31,7 @@ from mbfmu.model.robot_files import read_robot
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.source import SourceText, read_bytes
-from mbfmu.model.system import Connection, Subsystem, System, Wire, check_input_starts
+from mbfmu.model.system import System
 from mbfmu.model.toml.kinds import (
     BLOCKS,
     ENDINGS,
@@ -57,6 +58,8 @@ MOST = 5_000
 """Largest number of components of a system, those of its sub-systems included."""
 DEEPEST = 16
 """Largest number of files that use each other in a row."""
+Library = Callable[[str], Model]
+"""A function that returns the model of a name."""
 TOP: dict[str, type] = {
     "name": str, "description": str, "stepper": str, "planar": bool,
     "parameters": dict, "components": dict, "connections": list, "wires": list, "names": dict, "urdf": dict,
@@ -98,33 +101,51 @@ class _SizedModel:
 
 @dataclass(frozen=True)
 class _Files:
-    """The files that are being read, each used by the one before it, and the models read already, by file or name."""
+    """The files that are being read, each used by the one before it, and the models read already, by file or name.
 
+    `library` reads those that have a name.
+    """
+
+    library: Library
     chain: tuple[Path, ...] = ()
     known: dict[Path | str, _SizedModel] = field(default_factory=dict)
 
 
-def read_toml(path: Path) -> System | Block | Sampled:
+def no_library(name: str) -> Model:
+    """Raise an error, as a text on its own knows no other models.
+
+    Raises:
+        UnknownNameError: there is no library.
+    """
+    raise UnknownNameError(f"there is no library of models to take '{name}' from")
+
+
+def read_toml(path: Path, library: Library = no_library) -> System | Block | Sampled:
     """Read the system or block of a .toml file.
+
+    Args:
+        path: path of the file.
+        library: returns the model of a name, for sub-systems that are named.
 
     Raises:
         ModelFileError: the file is missing, does not parse, or has a key that does not belong there.
         ModelError: the model is invalid; the message begins with file and line.
     """
-    return _read(path, _Files()).system
+    return _read(path, _Files(library)).system
 
 
-def from_toml(text: str, name: str = "text") -> System | Block | Sampled:
+def from_toml(text: str, name: str = "text", library: Library = no_library) -> System | Block | Sampled:
     """Return the system or block of a TOML text that contains its sub-systems.
 
     Args:
         text: the document.
         name: name of the document in messages.
+        library: see `read_toml`.
 
     Raises:
         ModelFileError, ModelError: see `read_toml`.
     """
-    return _parsed(text, SourceText(name), _Files()).system
+    return _parsed(text, SourceText(name), _Files(library)).system
 
 
 def is_model(path: Path) -> bool:
@@ -145,7 +166,7 @@ def _read(path: Path, files: _Files) -> _SizedModel:
         line = content.count(b"\n", 0, error.start) + 1
         raise source.error(line, "this is not UTF-8 text: save the file as UTF-8") from None
     inside = _real(path)
-    files.known[inside] = _parsed(text, source, _Files((*files.chain, inside), files.known))
+    files.known[inside] = _parsed(text, source, _Files(files.library, (*files.chain, inside), files.known))
     return files.known[inside]
 
 
@@ -478,7 +499,7 @@ def _from_library(document: Document, name: str, path: KeyPath, files: _Files) -
     """Return a model of the library, which is found by its name."""
     if name not in files.known:
         try:
-            inner = load(name)
+            inner = files.library(name)
         except MbfmuError as error:
             raise document.at(path, f"{error}; a file is named by its path, which ends in .toml") from None
         if isinstance(inner, LagrangianSystem):
@@ -487,9 +508,9 @@ def _from_library(document: Document, name: str, path: KeyPath, files: _Files) -
     return files.known[name]
 
 
-def _size(model: System | Block | Sampled) -> int:
+def _size(model: Assembly | Block | Sampled) -> int:
     """Return the number of components of a model, those of its sub-systems included."""
-    if not isinstance(model, System):
+    if not isinstance(model, Assembly):
         return 1
     return sum(_size(item.system) if isinstance(item, Subsystem) else 1 for item in model.components)
 

@@ -12,7 +12,7 @@ from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Discard
 from fmpy.sundials import CVodeSolver
 
-from .events3 import settle
+from mbfmu.fmi.events import settle
 
 TOLERANCE = 1e-5
 """Relative tolerance where neither the user nor the FMU names one."""
@@ -161,7 +161,7 @@ class Exchange:
         return [a + b * row[1] for a, b in zip(self._values(row), row[2 + self._n :], strict=True)]
 
     def _begin_piece(self, time: float) -> None:
-        """Find the lines that hold from a time until the next jump."""
+        """Set the lines that hold from a time until the next jump."""
         first = min(max(bisect_right(self._times, time + self._near) - 1, 0), len(self._steps) - 1)
         last = next((k for k in self._breaks if k > first), len(self._steps)) - 1
         self._piece = first, last
@@ -176,13 +176,13 @@ class Exchange:
                 self._give(number, row[2 + number] + row[2 + self._n + number] * (time - row[0]))
 
     def _update(self) -> None:
-        """Update the discrete states in event mode, and go on to the continuous-time mode."""
+        """Do updates of the discrete states in event mode, and go on to the continuous-time mode."""
         self.ended, self._next = settle(self._instance)
         if not self.ended:
             self._instance.enterContinuousTimeMode()
 
     def _event(self, time: float, inputs: Sequence[float] = ()) -> None:
-        """Let an event act, at which inputs may get other values, and begin anew."""
+        """Go through an event, at which inputs may get other values, and begin anew."""
         self._instance.enterEventMode()
         for number, value in enumerate(inputs):
             self._give(number, value)
@@ -191,7 +191,7 @@ class Exchange:
             self._solver.reset(time)
 
     def _jump(self, time: float, inputs: Sequence[float]) -> None:
-        """Let inputs jump."""
+        """Set inputs to values that they jump to."""
         self._begin_piece(time)
         self._event(time, inputs)
 

@@ -1,122 +1,18 @@
-"""An FMU of FMI 3.0 as a master of FMI 2.0 drives it: scalar variables, and the calls of FMI 2.0.
-
-Each element of an array is a variable, r[2] or A[1,2], in row-major order; all floating-point types are Real, and all
-whole-number types Integer. Binary values, clocks, arrays of texts and very large arrays keep their type, which FMI 2.0
-does not have, so that a master can leave them out and name them. Events lie within steps, unless `events3` steps over
-them.
-"""
+"""The calls of FMI 2.0 for an instance of FMI 3.0, as a master of FMI 2.0 drives it."""
 
 import math
 from collections.abc import Iterable, Sequence
-from copy import copy
-from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
-from fmpy import fmi3
 from fmpy.fmi2 import fmi2Discard
 
-LARGEST = 10_000
-"""Largest number of elements of an array whose elements are variables."""
-MOST = 50_000
-"""Largest number of elements of all these arrays together."""
-WHOLE = tuple(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
-"""Types of FMI 3.0 whose values are whole numbers."""
-TYPES = {"Float64": "Real", "Float32": "Real", **dict.fromkeys(WHOLE, "Integer")}
-"""Types of FMI 2.0 for those of FMI 3.0 that it does not have."""
-SAME = ("Boolean", "String", "Enumeration")
-"""Types that both versions have."""
-
+from mbfmu.fmi.scalars import Place, fits
 
 RENAMED = {
     "newDiscreteStates": "updateDiscreteStates",
     "getDerivatives": "getContinuousStateDerivatives",
 }
 """Methods of FMPy's class for FMI 3.0 that do what those of another name do for FMI 2.0."""
-
-
-class Place(NamedTuple):
-    """What stands in for the value reference of a scalar.
-
-    Args:
-        type: type whose functions get and set the variable.
-        reference: its value reference.
-        size: its number of elements.
-        element: number of the element, from 0.
-    """
-
-    type: str
-    reference: int
-    size: int
-    element: int
-
-
-def scalars(description: Any) -> Any:
-    """Return FMPy's description of an FMU of FMI 3.0 with scalar variables; another version's is returned as it is.
-
-    An alias is a local variable: the variable itself is the one to set.
-
-    Raises:
-        ValueError: an array has neither one start value nor one for each element.
-    """
-    if not description.fmiVersion.startswith("3."):
-        return description
-    total, elements = 0, []
-    for variable in description.modelVariables:
-        size = math.prod(variable.shape)
-        scalar = size <= LARGEST and (size == 1 or total + size <= MOST)
-        total += size if scalar else 0
-        elements.append(_elements(variable) if scalar else [copy(variable)])
-    of = {id(variable): items for variable, items in zip(description.modelVariables, elements, strict=True)}
-    for variable, items in zip(description.modelVariables, elements, strict=True):
-        if variable.derivative is not None:
-            states = of[id(variable.derivative)]
-            for number, item in enumerate(items):
-                item.derivative = states[number] if len(states) == len(items) else None
-    found = copy(description)
-    found.modelVariables = [item for items in elements for item in items]
-    return found
-
-
-def _elements(variable: Any) -> list[Any]:
-    """Return the scalars of a variable; one of a type that FMI 2.0 does not have is returned as it is."""
-    size = math.prod(variable.shape)
-    if variable.type not in (*TYPES, *SAME) or (variable.shape and variable.type == "String"):
-        return [copy(variable)]
-    starts = (variable.start or "").split() if variable.type != "String" else [variable.start]
-    if len(starts) not in (0, 1, size):
-        raise ValueError(f"'{variable.name}' has {size} elements but {len(starts)} start values")
-    before, after = (variable.name[:-1], ")") if variable.name.endswith(")") else (variable.name, "")
-    found = []
-    for index, place in enumerate(product(*(range(1, n + 1) for n in variable.shape))):
-        item = copy(variable)
-        item.name = f"{before}[{','.join(map(str, place))}]{after}" if place else variable.name
-        item.type = TYPES.get(variable.type, variable.type)
-        item.start = starts[index if len(starts) > 1 else 0] if starts else None
-        item.valueReference = Place(_of_functions(variable.type), variable.valueReference, size, index)
-        item.shape, item.causality = (), variable.causality if variable.alias is None else "local"
-        found.append(item)
-    return found
-
-
-def _of_functions(kind: str) -> str:
-    """Return the type whose functions serve for a type of FMI 3.0."""
-    return "Int64" if kind == "Enumeration" else kind
-
-
-def fits(place: Any, value: Any) -> bool:
-    """Return whether a value is within the type of a place, or of FMI 2.0, whose whole numbers have 32 bits."""
-    if not isinstance(place, Place):
-        return not isinstance(value, int) or -(2**31) <= value < 2**31
-    return place.type not in WHOLE or bool(getattr(fmi3, f"fmi3{place.type}")(value).value == value)
-
-
-def starts_of(description: Any) -> list[tuple[int, list[Any]]]:
-    """Return value references of variables with the start values of all their elements, from scalar variables."""
-    found: dict[int, list[Any]] = {}
-    for item in description.modelVariables:
-        if isinstance(item.valueReference, Place) and item.start is not None and item.alias is None:
-            found.setdefault(item.valueReference.reference, []).append(value_of(item.type, item.start))
-    return list(found.items())
 
 
 class Ended(Exception):  # noqa: N818 - it tells how a step ended
@@ -249,12 +145,3 @@ def _by_type(places: Iterable[Place]) -> dict[str, dict[int, int]]:
     for place in places:
         found.setdefault(place.type, {})[place.reference] = place.size
     return found
-
-
-def value_of(kind: str, text: str) -> Any:
-    """Return a start value of a type of FMI 2.0."""
-    if kind == "Real":
-        return float(text)
-    if kind == "Boolean":
-        return text in ("true", "1")
-    return text if kind == "String" else int(text)

@@ -2,10 +2,8 @@
 
 import math
 from collections.abc import Callable, Sequence
-from ctypes import c_double, c_int
+from ctypes import c_double, c_int, c_uint32
 from typing import Any
-
-from fmpy.fmi3 import fmi3ValueReference
 
 PERIODIC = ("constant", "fixed", "tunable")
 """Interval variabilities of clocks that tick periodically."""
@@ -22,7 +20,7 @@ class Endless(Exception):  # noqa: N818 - it ends a rule or a run with its text
 
 
 def settle(slave: Any) -> tuple[bool, float]:
-    """Update the discrete states until they need no other update.
+    """Do updates of the discrete states until they need no other update.
 
     Args:
         slave: an instance in event mode, with the calls of FMI 2.0.
@@ -75,7 +73,7 @@ class Events:
         ]
 
     def handle(self, time: float) -> None:
-        """Handle the events of a time, s, from within event mode, and go on to step mode."""
+        """Go through the events of a time, s, from within event mode, and go on to step mode."""
         due = [reference for reference, first, interval in self._clocks if _is_tick(time, first, interval)]
         if due:
             self._slave.setClock(due, [True] * len(due))
@@ -86,7 +84,7 @@ class Events:
         self._slave.enterStepMode()
 
     def change(self, time: float, inputs: Callable[[], None]) -> None:
-        """Let inputs jump at a time, s, in event mode; the function sets them."""
+        """Set inputs that jump at a time, s, in event mode, by a function."""
         self._slave.enterEventMode()
         inputs()
         self.handle(time)
@@ -130,7 +128,7 @@ def intervals_of(slave: Any, clocks: Sequence[int]) -> list[float]:
     n = len(clocks)
     intervals, qualifiers = (c_double * n)(), (c_int * n)()
     if n:
-        slave.getIntervalDecimal((fmi3ValueReference * n)(*clocks), intervals, qualifiers)
+        slave.getIntervalDecimal((c_uint32 * n)(*clocks), intervals, qualifiers)
     return list(intervals)
 
 
@@ -139,5 +137,5 @@ def shifts_of(slave: Any, clocks: Sequence[int]) -> list[float]:
     n = len(clocks)
     shifts = (c_double * n)()
     if n:
-        slave.getShiftDecimal((fmi3ValueReference * n)(*clocks), shifts)
+        slave.getShiftDecimal((c_uint32 * n)(*clocks), shifts)
     return list(shifts)

@@ -1,6 +1,6 @@
 """Supervision of the process in which a foreign FMU runs: it may crash, hang, end the process or print without end.
 
-The process runs one module of probe/ with a job, and reports in JSON lines. It is ended when it is silent for too long.
+The process runs one module with a job, and reports in JSON lines. It is ended when it is silent for too long.
 """
 
 import contextlib
@@ -29,12 +29,19 @@ CHILD = """
 import sys
 from importlib import import_module
 from pathlib import Path
-sys.path = [sys.argv[1], *filter(None, sys.path)]
-run = import_module(sys.argv[2]).run
-del sys.path[0]
-run(Path(sys.argv[3]))
+from types import ModuleType
+sys.path = [*filter(None, sys.path)]
+folder, way, job = sys.argv[1:]
+parts = way.split(".")
+for n in range(1, len(parts)):
+    package = sys.modules[".".join(parts[:n])] = ModuleType(".".join(parts[:n]))
+    package.__path__ = [str(Path(folder, *parts[:n]))]
+import_module(way).run(Path(job))
 """
-"""What the process of the FMU runs; its arguments are the folder of probe/, the module and the job."""
+"""Script of the process of an FMU; its arguments are the folder of mbfmu, a module and the job.
+
+Packages on the way to the module come without their own `__init__`, which imports what the FMU shall not meet.
+"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,7 @@ class Ending:
 
     @property
     def text(self) -> str:
-        """What to say of a process that ended before its work was done."""
+        """The message on a process that ended before its work was done."""
         if self.silent:
             return f"the FMU did not answer within {self.timeout:g} s"
         if self.code is None:
@@ -75,7 +82,7 @@ def supervise(
     heard: Callable[[dict[str, Any]], None],
     deadline: float = math.inf,
 ) -> Ending:
-    """Run a module of probe/ in a process of its own, and return how it ended; nothing of it is left running.
+    """Run a module in a process of its own, and return how it ended; nothing of it is left running.
 
     Args:
         module: see `Supervised`.
@@ -92,13 +99,13 @@ def supervise(
 
 
 class Supervised:
-    """A process that runs a module of probe/; it is a context, so that nothing of it is left running.
+    """A process that runs a module; it is a context, so that nothing of it is left running.
 
     Its input is a pipe, so that it ends with this process, whatever ends that. It writes to files, as a tool started by
     the FMU could keep a pipe open.
 
     Args:
-        module: name of the module, whose function `run` is called with the path of the job.
+        module: full name of the module, whose function `run` is called with the path of the job.
         job: what it must know, as JSON data.
         folder: where files may go, and where the process runs.
         heard: called with every line of its report, by `wait`.
@@ -108,7 +115,7 @@ class Supervised:
         self, module: str, job: Mapping[str, Any], folder: Path, heard: Callable[[dict[str, Any]], None]
     ) -> None:
         (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
-        command = [sys.executable, "-c", CHILD, str(Path(__file__).parent), module, str(folder / "job.json")]
+        command = [sys.executable, "-c", CHILD, str(Path(__file__).parents[2]), module, str(folder / "job.json")]
         out, self._err = folder / "out", folder / "err"
         with contextlib.ExitStack() as stack:
             stdout, stderr = (stack.enter_context(path.open("wb")) for path in (out, self._err))
@@ -200,7 +207,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _name(code: int) -> str:
-    """Name the way a process ended."""
+    """Return the name of the way in which a process ended."""
     try:
         return signal.Signals(-code).name if code < 0 else f"exit status {code}"
     except ValueError:

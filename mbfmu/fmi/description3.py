@@ -1,12 +1,12 @@
-"""An FMI 3.0 FMU as the static rules see it: its variables by value reference, and what ModelStructure lists."""
+"""An FMI 3.0 FMU as it describes itself: its variables by value reference, and what ModelStructure lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from mbfmu.checker.archive import Archive
-from mbfmu.checker.fmu import INITIAL, Description
+from mbfmu.fmi.archive import Archive
+from mbfmu.fmi.description import INITIAL, Description
 
 FLOATS = ("Float64", "Float32")
 CLOCK = "Clock"
@@ -56,7 +56,7 @@ class Fmu3(Description):
         return {v.reference: v for v in self.variables}
 
     def entries(self, kind: str) -> list[Any]:
-        """The entries of ModelStructure of a kind, such as Output."""
+        """Return the entries of ModelStructure of a kind, such as Output."""
         return list(self.root.iterfind(f"ModelStructure/{kind}"))
 
     def size(self, variable: Variable3) -> int | None:

@@ -1,15 +1,14 @@
-"""An FMU as the static rules see it: its archive, its description, its variables with the defaults filled in."""
+"""An FMU as it describes itself: its archive, its description, its variables with the defaults filled in."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from mbfmu.checker.archive import Archive
-from mbfmu.checker.outcome import Finding
+from mbfmu.fmi.archive import Archive
 
 SLAVE_MODULE = "resources/slavemodule.txt"
-"""What pythonfmu's library reads the name of its script from."""
+"""Member of the archive that pythonfmu's library reads the name of its script from."""
 
 KINDS = ("ModelExchange", "CoSimulation", "ScheduledExecution")
 """Elements of the kinds of FMU."""
@@ -106,7 +105,7 @@ class Description:
 
     @property
     def experiment(self) -> Mapping[str, float]:
-        """What the DefaultExperiment gives of startTime, stopTime, tolerance and stepSize."""
+        """Numbers that the DefaultExperiment gives: of startTime, stopTime, tolerance and stepSize."""
         element = self.root.find("DefaultExperiment")
         names = ("startTime", "stopTime", "tolerance", "stepSize")
         return {} if element is None else {n: float(element.get(n)) for n in names if n in element.attrib}
@@ -160,15 +159,12 @@ class Fmu(Description):
         return [(state, rate) for state, rate in pairs if state is not None]
 
     def variable(self, index: int) -> Variable | None:
-        """The variable with a 1-based index, if there is one."""
+        """Return the variable with a 1-based index, if there is one."""
         return self.variables[index - 1] if 1 <= index <= len(self.variables) else None
 
     def unknowns(self, section: str) -> list[Any]:
-        """The entries of a part of ModelStructure."""
+        """Return the entries of a part of ModelStructure."""
         return list(self.root.iterfind(f"ModelStructure/{section}/Unknown"))
-
-
-StaticRule = Callable[[Fmu], Iterator[Finding]]
 
 
 def claims(interface: Any, flag: str) -> bool:

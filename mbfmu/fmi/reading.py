@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from mbfmu.checker.archive import DESCRIPTION, read_archive
-from mbfmu.checker.fmu import TYPES
-from mbfmu.checker.static import parse_description, parse_xml
 from mbfmu.errors import FmuError
-from mbfmu.fmu.annotations import derivatives_of
+from mbfmu.fmi.annotations import derivatives_of
+from mbfmu.fmi.archive import DESCRIPTION, read_archive
+from mbfmu.fmi.description import TYPES
+from mbfmu.fmi.xml import parse_xml, read_root
 
 BASE = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 """The base units of FMI and SSP."""
@@ -176,12 +176,8 @@ def parse_fmu(
         FmuError: there is no file, or it is no FMU of such a version and use.
     """
     where = os.fspath(path)
-    archive, problems = read_archive(path)
-    if archive is None:
-        raise FmuError(f"'{where}' is no FMU: {problems[0].message}")
-    root, outcomes = parse_description(archive.read(DESCRIPTION))
-    if root is None:
-        raise FmuError(f"'{where}': {outcomes[-1].message}")
+    archive = read_archive(path)
+    root = read_root(archive, where)
     uses = " and ".join(KINDS[kind][1] for kind in kinds)
     supported = f"'{where}': only FMI {' and '.join(versions)} {uses} is supported"
     version = root.get("fmiVersion")

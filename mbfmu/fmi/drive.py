@@ -6,120 +6,34 @@ event mode if it has one; one for model exchange is integrated over them.
 """
 
 import json
-import math
 import os
 import time as clock
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import c_double, c_int, c_uint
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import fmpy
 import numpy as np
-import numpy.typing as npt
-from fmpy.fmi2 import FMU2Model, FMU2Slave, fmi2Discard, fmi2Error, fmi2LastSuccessfulTime
-from fmpy.fmi3 import FMU3Model, FMU3Slave
+from fmpy.fmi2 import fmi2Discard, fmi2LastSuccessfulTime
 from fmpy.simulation import apply_start_values, settable_in_initialization_mode, settable_in_instantiated
 from fmpy.util import add_remoting, can_simulate
 
-from .events3 import PERIODIC, TOUCH, Endless, Events
-from .instance import callbacks_of, step
-from .integration import ENDLESS, Exchange, Lost, is_continuous
-from .report import begin
-from .scalars import Ended, Scalars, scalars, starts_of
+from mbfmu.fmi.calls import Ended, Scalars
+from mbfmu.fmi.events import PERIODIC, TOUCH, Endless, Events
+from mbfmu.fmi.instance import Messages, instantiate, step
+from mbfmu.fmi.integration import ENDLESS, Exchange, Lost, is_continuous
+from mbfmu.fmi.plan import KINDS, VALUES, Plan
+from mbfmu.fmi.record import Failure, Record, Table
+from mbfmu.fmi.report import begin
+from mbfmu.fmi.scalars import scalars
 
-MOST_NOTICES = 5
-"""Largest number of different messages of an FMU that are kept as notices."""
-MOST_MESSAGES = 20
-"""Largest number of different messages of an FMU that are kept: the first, which become notices, and the last."""
-LONGEST = 2000
-"""Largest number of characters of a message."""
 PAUSE = 0.1
 """Seconds between two lines of progress."""
 PATIENCE = 0.002
 """Seconds between two looks for the next rows."""
-TYPES = ("Real", "Integer", "Boolean")
-"""Types of FMI whose values are numbers; an enumeration is an Integer."""
-KINDS = {"Enumeration": "Integer"}
-"""Type whose functions serve for a type that has none of its own."""
-VALUES: dict[str, Callable[[float], Any]] = {"Real": float, "Integer": round, "Enumeration": round, "Boolean": bool}
-"""Functions that make a number a value of a variable, by the variable's type."""
-
-EVENTS = {"eventModeUsed": True, "earlyReturnAllowed": True}
-"""Options of an instance of FMI 3.0 that uses its event mode."""
-
-Table = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to do with an FMU.
-
-    Args:
-        start: first time, s.
-        stop: last time, s.
-        values: start values by name.
-        shown: names of the variables to record.
-        driven: names of the inputs that the rows hold.
-        tolerance: relative tolerance of the solver in model exchange; None: that of the FMU.
-    """
-
-    start: float
-    stop: float
-    values: dict[str, Any]
-    shown: Sequence[str]
-    driven: Sequence[str]
-    tolerance: float | None = None
-
-
-class Failure(Exception):  # noqa: N818 - the text goes on from the name of the FMU
-    """A run that did not go through.
-
-    Args:
-        text: what to say of it, after the name of the FMU.
-        refused: whether a step was refused, or led to something that is not a number.
-    """
-
-    def __init__(self, text: str, refused: bool = False) -> None:
-        super().__init__(text)
-        self.refused = refused
-
-
-class Messages(list[str]):
-    """The warnings and errors of an FMU, each once.
-
-    Args:
-        tell: called with the first of them, as they come, and with errors.
-    """
-
-    def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
-        super().__init__()
-        self._tell, self._told = tell, 0
-
-    def note(self, _environment: Any, _instance: Any, status: int, _category: Any, message: bytes | None) -> None:
-        """Keep a message unless it is only a notice; FMPy calls this as its logger."""
-        text = (message or b"").decode("utf-8", "replace").strip()[:LONGEST]
-        if not status or text in self:
-            return
-        self.append(text)
-        if len(self) > MOST_MESSAGES:
-            del self[MOST_NOTICES]
-        if self._told < (MOST_MESSAGES if status >= fmi2Error else MOST_NOTICES):
-            self._told += 1
-            self._tell(text)
-
-    def clear(self) -> None:
-        """Forget all messages, for another run."""
-        super().clear()
-        self._told = 0
-
-    def or_else(self, error: object) -> str:
-        """Return the messages in one text; if there are none, another text."""
-        return "; ".join(self) or str(error)
 
 
 def run(path: Path) -> None:
@@ -202,7 +116,7 @@ class _Unit:
             self._instance.freeInstance()
 
     def _prepare(self) -> None:
-        """Have an instance in the state after instantiation."""
+        """Make or reset an instance, so that it is in the state after instantiation."""
         if self._instance is not None:
             try:
                 self._instance.reset()
@@ -220,53 +134,6 @@ class _Unit:
         about = self._description.coSimulation or self._description.modelExchange
         name = about.modelIdentifier
         self._instance = instantiate(self._folder, self._description, name, self._messages.note, events=True)
-
-
-def instantiate(
-    folder: str, description: Any, name: str, note: Callable[..., None], alone: bool = True, events: bool = False
-) -> Any:
-    """Return an instance with the functions of FMPy's classes for FMI 2.0: for co-simulation if the FMU is for that.
-
-    Args:
-        folder: folder that the FMU is unpacked to.
-        description: FMPy's description; that of an FMU of FMI 3.0 with scalar variables.
-        name: name of the instance.
-        note: called with environment, name, status, category and message of what the FMU says.
-        alone: whether the process has no other instance: only then are arguments put into messages of FMI 2.0.
-        events: whether an FMU of FMI 3.0 for co-simulation that has an event mode is to use it, and may return early.
-    """
-    steps = description.coSimulation
-    made = {
-        "guid": description.guid,
-        "unzipDirectory": folder,
-        "modelIdentifier": (steps or description.modelExchange).modelIdentifier,
-        "instanceName": name,
-    }
-    if not description.fmiVersion.startswith("3."):
-        slave = (FMU2Slave if steps else FMU2Model)(**made)
-        slave.instantiate(callbacks=callbacks_of(note, printf=alone), loggingOn=True)
-        return slave
-
-    def log(environment: Any, status: int, category: Any, message: Any) -> None:
-        note(environment, name, status, category, message)
-
-    slave = (FMU3Slave if steps else FMU3Model)(**made)
-    events = events and has_event_mode(description)
-    try:
-        slave.instantiate(loggingOn=True, logMessage=log, **(EVENTS if events else {}))
-    except Exception:  # FMPy raises plain Exceptions; some FMUs do not have the event mode that they claim
-        if not events:
-            raise
-        events = False
-        slave.instantiate(loggingOn=True, logMessage=log)
-    return Scalars(slave, starts_of(description), events)
-
-
-def has_event_mode(description: Any) -> bool:
-    """Return whether an FMU for co-simulation has an event mode."""
-    return description.fmiVersion.startswith("3.") and bool(
-        description.coSimulation and description.coSimulation.hasEventMode
-    )
 
 
 def _events(instance: Any, description: Any) -> Events | None:
@@ -310,7 +177,7 @@ def follow(
     """
     variables = {item.name: item for item in description.modelVariables}
     inputs = [variables[name] for name in plan.driven]
-    record = _Record(instance, [variables[name] for name in plan.shown])
+    record = Record(instance, [variables[name] for name in plan.shown])
     reached = plan.start
 
     def told(time: float) -> None:
@@ -492,56 +359,6 @@ class _Drive:
     def _set(self, number: int, value: float) -> None:
         setter, reference, value_of = self._setters[number]
         setter(reference, [value_of(value)])
-
-
-class _Record:
-    """The table of a run, as it grows."""
-
-    def __init__(self, instance: Any, shown: Sequence[Any]) -> None:
-        self._rows = array("d")
-        self._getters = []
-        self._order: list[int] = []
-        self._names: list[str] = []
-        for kind in TYPES:
-            chosen = [number for number, item in enumerate(shown) if KINDS.get(item.type, item.type) == kind]
-            if chosen:
-                references = [shown[number].valueReference for number in chosen]
-                self._getters.append((getattr(instance, f"get{kind}"), references))
-                self._order += chosen
-        self._outputs = [shown[number].causality == "output" for number in self._order]
-        self._names = [shown[number].name for number in self._order]
-
-    def take(self, time: float) -> None:
-        """Add a row.
-
-        Raises:
-            Failure: an output is not finite.
-        """
-        row = [value for getter, references in self._getters for value in getter(references)]
-        if not math.isfinite(sum(row)):
-            for name, output, value in zip(self._names, self._outputs, row, strict=True):
-                if output:
-                    refuse(name, value, time)
-        self._rows.append(time)
-        self._rows.extend(row)
-
-    @property
-    def table(self) -> Table:
-        """Time and variables, in the order they are to be shown, shape (n_t, 1 + n_shown)."""
-        rows = np.array(self._rows).reshape(-1, 1 + len(self._order))
-        found = np.empty_like(rows)
-        found[:, [0, *(1 + number for number in self._order)]] = rows
-        return found
-
-
-def refuse(name: str, value: float, time: float) -> None:
-    """Refuse an output that is not finite.
-
-    Raises:
-        Failure: it is not.
-    """
-    if not math.isfinite(value):
-        raise Failure(f" gives no number: output {name} is {value} at t = {time:g} s", refused=True)
 
 
 def _read(folder: Path, width: int, report: Callable[..., None]) -> Iterator[list[float]]:

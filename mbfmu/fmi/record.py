@@ -1,0 +1,76 @@
+"""The table of a run of an FMU, as it grows, and what ends one without a table."""
+
+import math
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbfmu.fmi.plan import KINDS, TYPES
+
+Table = npt.NDArray[np.float64]
+
+
+class Failure(Exception):  # noqa: N818 - the text goes on from the name of the FMU
+    """A run that did not go through.
+
+    Args:
+        text: what to say of it, after the name of the FMU.
+        refused: whether a step was refused, or led to something that is not a number.
+    """
+
+    def __init__(self, text: str, refused: bool = False) -> None:
+        super().__init__(text)
+        self.refused = refused
+
+
+class Record:
+    """The table of a run, as it grows."""
+
+    def __init__(self, instance: Any, shown: Sequence[Any]) -> None:
+        self._rows = array("d")
+        self._getters = []
+        self._order: list[int] = []
+        self._names: list[str] = []
+        for kind in TYPES:
+            chosen = [number for number, item in enumerate(shown) if KINDS.get(item.type, item.type) == kind]
+            if chosen:
+                references = [shown[number].valueReference for number in chosen]
+                self._getters.append((getattr(instance, f"get{kind}"), references))
+                self._order += chosen
+        self._outputs = [shown[number].causality == "output" for number in self._order]
+        self._names = [shown[number].name for number in self._order]
+
+    def take(self, time: float) -> None:
+        """Add a row.
+
+        Raises:
+            Failure: an output is not finite.
+        """
+        row = [value for getter, references in self._getters for value in getter(references)]
+        if not math.isfinite(sum(row)):
+            for name, output, value in zip(self._names, self._outputs, row, strict=True):
+                if output:
+                    refuse(name, value, time)
+        self._rows.append(time)
+        self._rows.extend(row)
+
+    @property
+    def table(self) -> Table:
+        """Time and variables, in the order they are to be shown, shape (n_t, 1 + n_shown)."""
+        rows = np.array(self._rows).reshape(-1, 1 + len(self._order))
+        found = np.empty_like(rows)
+        found[:, [0, *(1 + number for number in self._order)]] = rows
+        return found
+
+
+def refuse(name: str, value: float, time: float) -> None:
+    """Check that an output is finite.
+
+    Raises:
+        Failure: it is not.
+    """
+    if not math.isfinite(value):
+        raise Failure(f" gives no number: output {name} is {value} at t = {time:g} s", refused=True)
