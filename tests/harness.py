@@ -15,6 +15,8 @@ import mbfmu
 from mbfmu.dae import Dae, absolute, joint
 from mbfmu.kernel import Compiled, Interpreted, Status, compiled_library, describe, vector
 from mbfmu.kernel.runtime import OK
+from mbfmu.prepared import start_cache
+from mbfmu.prepared.preparation import Preparation
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.stepper import Family, Scheme, make_scheme
 
@@ -129,3 +131,12 @@ def run(prepared: Prepared, stop: float, h: float, u: float = 0.0, kernel: Any =
     y = kernel.outputs(x1, held, p, stop)
     names = [item.name for item in prepared.dae.outputs]
     return Run(q, v, dict(zip(names, y, strict=False)), x1, status, z)
+
+
+def cache_key(
+    system: Any, stepper: str | None, options: Mapping[str, Any], coordinates: str | None, tolerant: bool, **more: Any
+) -> str | None:
+    """Return the hash under which the start cache stores a model, with a stepper by name."""
+    long = more.pop("long", False)
+    request = Preparation(system, stepper, options, 1e-3, 1e-6 if tolerant else 0.0, coordinates, **more)
+    return start_cache.cache_key(request, long=long)

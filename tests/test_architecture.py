@@ -196,3 +196,49 @@ def test_importing_the_package_or_the_command_line_imports_nothing_heavy(module:
     script = f"import sys, {module}; print(sorted({{*'{heavy}'.split()}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+MOST_PARAMETERS = 10
+"""Largest number of parameters of a function."""
+
+
+def parameters_of(source: str) -> dict[str, int]:
+    """Return the number of parameters of each function in a text, by name; constructors of data left out.
+
+    Those are a class's `__init__` and `__new__`, and what a dataclass or a NamedTuple makes itself. The object of a
+    method does not count.
+    """
+    found: dict[str, int] = {}
+    todo: list[tuple[ast.AST, bool]] = [(ast.parse(source), False)]
+    while todo:
+        node, inside = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in {"__init__", "__new__"}:
+            marks = {ast.unparse(mark) for mark in node.decorator_list}
+            given = node.args
+            names = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+            found[f"{node.name}:{node.lineno}"] = len(names) - (inside and "staticmethod" not in marks)
+        todo += [(child, isinstance(node, ast.ClassDef)) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def test_the_parameters_of_functions_are_counted() -> None:
+    source = """
+class Point:
+    def __init__(self, x, y, z): ...
+    def moved(self, x, *, y=0, **more): ...
+    @staticmethod
+    def origin(x): ...
+async def late(a, /, b, *c):
+    def inner(x, y): ...
+"""
+    assert parameters_of(source) == {"moved:4": 3, "origin:6": 1, "late:7": 3, "inner:8": 2}
+
+
+def test_no_function_has_more_than_ten_parameters() -> None:
+    counts = {
+        f"{name}:{function}": number
+        for name in FILES
+        for function, number in parameters_of((PACKAGE / name).read_text(encoding="utf-8")).items()
+    }
+    assert len(counts) > len(FILES)
+    assert {function: number for function, number in counts.items() if number > MOST_PARAMETERS} == {}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from harness import cache_key
 from scipy.integrate import solve_ivp
 from test_moves import swing
 
@@ -19,7 +20,6 @@ from mbfmu.kernel import vector
 from mbfmu.kernel.runtime import OK, UNFINISHED
 from mbfmu.model import Block, Coordinate, Defined, LagrangianSystem, Port, State, System
 from mbfmu.prepared.prepare import prepare
-from mbfmu.prepared.start_cache import cache_key
 from mbfmu.run.inputs import course, courses, formulas, pieces
 from mbfmu.run.model import CALL
 
@@ -184,7 +184,10 @@ def test_numbers_need_no_equations_of_their_own_and_formulas_have_a_start_of_the
     assert formulas(courses({"rail.f": "2*pi", "other": 3.0, "third": wave})) == {}
     found = formulas(courses({"rail.f": WAVE, "other": "-3"}))
     assert found == {"rail.f": WAVE, "other": "-3.0"}
-    keys = {cache_key(cart, None, {}, None, False, given) for given in ({}, {"rail.f": "time"}, {"rail.f": "2*time"})}
+    keys = {
+        cache_key(cart, None, {}, None, False, formulas=given)
+        for given in ({}, {"rail.f": "time"}, {"rail.f": "2*time"})
+    }
     assert len(keys) == 3
 
 

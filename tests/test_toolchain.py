@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from harness import cache_key
 from mechanisms import slider_crank, spatial_arm
 
 import mbfmu
@@ -18,7 +19,6 @@ from mbfmu.kernel.many import many_library
 from mbfmu.kernel.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, ahead, built, host, local
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
-from mbfmu.prepared.start_cache import cache_key
 
 needs_zig = pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs the package ziglang")
 SIZES = {

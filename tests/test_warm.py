@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import thorough
+from harness import cache_key, thorough
 from mechanisms import slider_crank
 
 import mbfmu
@@ -26,7 +26,6 @@ from mbfmu.model.assembly import Subsystem
 from mbfmu.model.library import known_models
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.prepare import Prepared, prepare
-from mbfmu.prepared.start_cache import cache_key
 
 RUNS = """
 import sys, numpy, mbfmu, mbfmu.prepared.prepare as room
@@ -269,7 +268,7 @@ def test_whatever_may_change_the_kernel_or_its_outline_changes_the_hash(
     found["step too long"] = cache_key(two_link, None, {}, None, False, long=True)
     found["energy balance"] = cache_key(two_link, None, {}, None, False, energy_balance=True)
     found["choices"] = cache_key(two_link, None, {}, None, False, choices=("shoulder.phi",))
-    found["inputs as formulas"] = cache_key(two_link, None, {}, None, False, {"shoulder.tau": "sin(time)"})
+    found["inputs as formulas"] = cache_key(two_link, None, {}, None, False, formulas={"shoulder.tau": "sin(time)"})
     monkeypatch.setattr(start_cache, "PROGRAM", start_cache.PROGRAM + " ")
     found["versions or sources"] = cache_key(two_link, None, {}, None, False)
     monkeypatch.setenv("CC", sys.executable)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from harness import cache_key
 from scipy.integrate import solve_ivp
 from test_drives import BARREL, ROD_OF_DRIVE, crane_with
 
@@ -44,7 +45,6 @@ from mbfmu.model import (
 )
 from mbfmu.model.toml import to_toml
 from mbfmu.prepared.prepare import prepare
-from mbfmu.prepared.start_cache import cache_key
 from mbfmu.show.listing import description
 from mbfmu.show.viewer import motion_of_model
 

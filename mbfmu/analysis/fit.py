@@ -10,9 +10,9 @@ Nonlinear Parameter Estimation, 1974, 7-5).
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,14 @@ import numpy.typing as npt
 from mbfmu.analysis.equilibria import write_start
 from mbfmu.analysis.sensitivity import Sensitivity
 from mbfmu.base.arguments import checked
+from mbfmu.base.described import Described, part_of, takes
 from mbfmu.base.result import read_table
 from mbfmu.errors import StartError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.model import Model
 from mbfmu.model.library import model_of
-from mbfmu.prepared.prepare import prepare
-from mbfmu.run.inputs import InputValue
-from mbfmu.stepper import Choice
+from mbfmu.prepared import settings
+from mbfmu.prepared.prepare import prepare_run
+from mbfmu.prepared.settings import ModelSettings, RunSettings
 
 Array = npt.NDArray[np.float64]
 Told = Callable[[int, float], None]
@@ -119,45 +120,45 @@ class Fit:
         return write_start(path, self.values)
 
 
-@checked
-def fit(
-    model: Model | str | os.PathLike[str],
-    data: str | os.PathLike[str],
-    free: Sequence[str],
-    *,
-    outputs: Sequence[str] = (),
-    sigma: Mapping[str, float] | None = None,
-    bounds: Mapping[str, Sequence[float]] | None = None,
-    stepper: str | Choice | None = None,
-    options: Mapping[str, Any] | None = None,
-    step: float | None = None,
-    tolerance: float | None = None,
-    values: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, InputValue] | None = None,
-    input_hold: bool = False,
-    coordinates: str | None = None,
-    progress: Told | None = None,
-) -> Fit:
-    """Compute parameters and start values that fit measured outputs, by least squares with exact derivatives.
+@dataclass(frozen=True)
+class FitArguments(ModelSettings):
+    """The arguments of `fit`."""
 
-    Args:
-        model: a model, a name in models/, or the path of a model file.
-        data: table of measured values (.csv, .parquet, .mat, .npz) with a column ``time``, s, not before 0. Columns
-            with the name of an input drive the model, unless `inputs` says otherwise.
-        free: names of the parameters and start values; the search begins at the model's values.
-        outputs: columns to fit; empty: joint coordinates, rates, accelerations and outputs of blocks.
-        sigma: standard deviation of the errors of each of them, by name, in SI units; None: the errors are unknown, and
-            each output counts relative to its spread, the standard deviation of its column.
-        bounds: least and greatest value by name, for values whose own bounds are too wide.
-        stepper: see `simulate`.
-        options: see `simulate`.
-        step: see `simulate`, s.
-        tolerance: see `simulate`.
-        values: parameters and start values by name.
-        inputs: see `simulate`.
-        input_hold: see `simulate`.
-        coordinates: see `simulate`.
-        progress: called after each run.
+    model: Annotated[Model | str | os.PathLike[str], settings.MODEL]
+    data: Annotated[
+        str | os.PathLike[str],
+        Described(
+            "table of measured values (.csv, .parquet, .mat, .npz) with a column ``time``, s, not before 0. Columns "
+            "with the name of an input drive the model, unless `inputs` says otherwise"
+        ),
+    ]
+    free: Annotated[
+        Sequence[str],
+        Described("names of the parameters and start values; the search begins at the model's values"),
+    ]
+    _: KW_ONLY
+    outputs: Annotated[
+        Sequence[str],
+        Described("columns to fit; empty: joint coordinates, rates, accelerations and outputs of blocks"),
+    ] = ()
+    sigma: Annotated[
+        Mapping[str, float] | None,
+        Described(
+            "standard deviation of the errors of each of them, by name, in SI units; None: the errors are unknown, and "
+            "each output counts relative to its spread, the standard deviation of its column"
+        ),
+    ] = None
+    bounds: Annotated[
+        Mapping[str, Sequence[float]] | None,
+        Described("least and greatest value by name, for values whose own bounds are too wide"),
+    ] = None
+    tolerance: Annotated[float | None, settings.TOLERANCE] = None
+    progress: Annotated[Told | None, Described("called after each run")] = None
+
+
+@takes(FitArguments)
+def fit(search: FitArguments) -> Fit:
+    """Compute parameters and start values that fit measured outputs, by least squares with exact derivatives.
 
     Raises:
         UsageError, UnknownNameError: an argument or a column is invalid.
@@ -165,30 +166,27 @@ def fit(
         StartError, StepError: the first run fails, or a derivative is unknown, as after an event.
         MbfmuError: the data are missing or hold something else than numbers.
     """
-    system = model_of(model, values)
+    data, sigma = search.data, search.sigma
+    system = model_of(search.model, search.values)
     columns = read_table(data)
     time = columns.pop("time")
     if time[0] < 0:
         raise UsageError(f"'{data}' begins at t = {time[0]:g} s, and a run at 0: shift its times")
-    step = 1e-3 if step is None else step
-    outline = prepare(system, stepper, options, step, tolerance or 0.0, coordinates).outline
+    outline = prepare_run(system, part_of(search, RunSettings)).outline
     driving = {item.name: str(data) for item in outline.inputs if item.name in columns}
-    fitted = _measured(outline, columns, outputs, str(data))
+    fitted = _measured(outline, columns, search.outputs, str(data))
     begun = time[0] == 0
     times = time if begun else np.concatenate([[0.0], time])
     if len(times) < 2:
         raise UsageError(f"'{data}' has one row, at t = 0 s: a fit needs later times too")
-    run = Sensitivity(
-        system, None, free, outputs=fitted, stepper=stepper, options=options, step=step,
-        tolerance=tolerance or 0.0, times=times, inputs={**driving, **(inputs or {})}, input_hold=input_hold,
-        coordinates=coordinates,
-    )  # fmt: skip
+    driven = replace(part_of(search, RunSettings), inputs={**driving, **(search.inputs or {})})
+    run = Sensitivity(system, None, search.free, outputs=fitted, times=times, **driven.of_model())
     measured = np.array([columns[name] for name in fitted]).T
-    scales, limits, told = _scales(measured, fitted, sigma), run.limits(bounds), progress or (lambda *_: None)
+    scales, limits, told = _scales(measured, fitted, sigma), run.limits(search.bounds), search.progress
     if measured.size < len(run.free):
         raise UsageError(f"'{data}' has {measured.size} measured values, for {len(run.free)} free ones: free fewer")
     run.outputs()  # a failure where the search begins is told
-    problem = _Problem(run, measured, scales, 0 if begun else 1, limits, told)
+    problem = _Problem(run, measured, scales, 0 if begun else 1, limits, told or (lambda *_: None))
     return problem.solved(outline.name, sigma is not None, {item.name: item.unit for item in outline.outputs})
 
 

@@ -11,10 +11,10 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import casadi as ca
 import numpy as np
@@ -24,14 +24,15 @@ from mbfmu.analysis.equilibria import write_start
 from mbfmu.analysis.sensitivity import Gradient, Knots, Sensitivity
 from mbfmu.analysis.study.measures import MEASURES, SLOPES
 from mbfmu.base.arguments import checked
+from mbfmu.base.described import Described, part_of, takes
 from mbfmu.base.formats import write_columns
 from mbfmu.errors import MbfmuError, StartError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.model import Model
 from mbfmu.model.expression import FUNCTIONS, Expression
 from mbfmu.model.library import model_of
-from mbfmu.prepared.prepare import prepare
-from mbfmu.run.inputs import InputValue
-from mbfmu.stepper import Choice
+from mbfmu.prepared import settings
+from mbfmu.prepared.prepare import prepare_run
+from mbfmu.prepared.settings import ModelSettings, RunSettings
 
 Array = npt.NDArray[np.float64]
 Told = Callable[[int, float], None]
@@ -169,50 +170,52 @@ class Optimum:
         return write_columns(Path(path), {"time": time, **columns})
 
 
-@checked
-def optimize(
-    model: Model | str | os.PathLike[str],
-    stop: float,
-    minimize: str,
-    free: Sequence[str] = (),
-    *,
-    subject: Sequence[str] = (),
-    knots: Mapping[str, int | Sequence[float]] | None = None,
-    knots_hold: bool = False,
-    bounds: Mapping[str, Sequence[float]] | None = None,
-    stepper: str | Choice | None = None,
-    options: Mapping[str, Any] | None = None,
-    step: float | None = None,
-    output_interval: float | None = None,
-    values: Mapping[str, Any] | None = None,
-    inputs: Mapping[str, InputValue] | None = None,
-    input_hold: bool = False,
-    coordinates: str | None = None,
-    progress: Told | None = None,
-) -> Optimum:
-    """Compute values and inputs for which an expression of measures of a run is least, with its gradient.
+@dataclass(frozen=True)
+class OptimizeArguments(ModelSettings):
+    """The arguments of `optimize`; steps are equal."""
 
-    Args:
-        model: a model, a name in models/, or the path of a model file.
-        stop: end of the run, s.
-        minimize: expression of measures and free values, such as ``"rms(rail.s) + 0.1*max(rail.f)**2"``; measures are
-            ``max``, ``min``, ``last``, ``mean``, ``rms`` and ``ptp`` of an output or an input at the output points.
-        free: names of the parameters and start values; the search begins at the model's values.
-        subject: conditions on such expressions, as ``"last(elbow.phi) = pi/2"`` or ``"-1 <= max(elbow.w) <= 3"``, or on
-            free values alone, as ``"l1 + l2 <= 3"``.
-        knots: inputs that are free over time: by name the number of their knots, evenly over the run, or the times of
-            these, s. The search begins at the values of `inputs`.
-        knots_hold: whether the value of a knot stays until the next one; False: lines lead from value to value.
-        bounds: least and greatest value by name, for values whose own bounds are too wide, and for inputs.
-        stepper: see `simulate`.
-        options: see `simulate`.
-        step: see `simulate`, s; steps are equal.
-        output_interval: time between the values measured, s; see `simulate`.
-        values: parameters and start values by name.
-        inputs: see `simulate`.
-        input_hold: see `simulate`.
-        coordinates: see `simulate`.
-        progress: called after each run.
+    model: Annotated[Model | str | os.PathLike[str], settings.MODEL]
+    stop: Annotated[float, settings.STOP]
+    minimize: Annotated[
+        str,
+        Described(
+            'expression of measures and free values, such as ``"rms(rail.s) + 0.1*max(rail.f)**2"``; measures are '
+            "``max``, ``min``, ``last``, ``mean``, ``rms`` and ``ptp`` of an output or an input at the output points"
+        ),
+    ]
+    free: Annotated[
+        Sequence[str],
+        Described("names of the parameters and start values; the search begins at the model's values"),
+    ] = ()
+    _: KW_ONLY
+    subject: Annotated[
+        Sequence[str],
+        Described(
+            'conditions on such expressions, as ``"last(elbow.phi) = pi/2"`` or ``"-1 <= max(elbow.w) <= 3"``, or on '
+            'free values alone, as ``"l1 + l2 <= 3"``'
+        ),
+    ] = ()
+    knots: Annotated[
+        Mapping[str, int | Sequence[float]] | None,
+        Described(
+            "inputs that are free over time: by name the number of their knots, evenly over the run, or the times of "
+            "these, s. The search begins at the values of `inputs`"
+        ),
+    ] = None
+    knots_hold: Annotated[
+        bool, Described("whether the value of a knot stays until the next one; False: lines lead from value to value")
+    ] = False
+    bounds: Annotated[
+        Mapping[str, Sequence[float]] | None,
+        Described("least and greatest value by name, for values whose own bounds are too wide, and for inputs"),
+    ] = None
+    output_interval: Annotated[float | None, settings.OUTPUT_INTERVAL] = None
+    progress: Annotated[Told | None, Described("called after each run")] = None
+
+
+@takes(OptimizeArguments)
+def optimize(search: OptimizeArguments) -> Optimum:
+    """Compute values and inputs for which an expression of measures of a run is least, with its gradient.
 
     Raises:
         UsageError, UnknownNameError, ExpressionError: an argument is invalid, or the model has no gradient.
@@ -220,25 +223,25 @@ def optimize(
         StartError, StepError: a run fails; the message names its values.
         KernelError: there is no C compiler.
     """
+    free, knots = search.free, search.knots
     if not (free or knots):
         raise UsageError("nothing is free: name parameters or start values, or give knots of an input")
-    system = model_of(model, values)
-    step = 1e-3 if step is None else step
-    choices: Any = stepper, options, step, 0.0, coordinates
-    outline = prepare(system, *choices).outline
+    system = model_of(search.model, search.values)
+    run_settings = part_of(search, RunSettings)
+    outline = prepare_run(system, run_settings).outline
     outputs, driven = [item.name for item in outline.outputs], tuple(knots or {})
-    goals = [_Goal(minimize, outputs, tuple(free), driven)]
-    conditions = [condition for text in subject for condition in _conditions(text)]
+    goals = [_Goal(search.minimize, outputs, tuple(free), driven)]
+    conditions = [condition for text in search.subject for condition in _conditions(text)]
     goals += [_Goal(text, outputs, tuple(free), driven, condition=True) for text, _ in conditions]
     shown = dict.fromkeys(name for goal in goals for name in goal.outputs)
     run = Sensitivity(
-        system, stop, free, outputs=tuple(shown) or outputs[:1], stepper=stepper, options=options, step=step,
-        output_interval=output_interval, inputs=inputs, input_hold=input_hold, coordinates=coordinates, knots=knots,
-        knots_hold=knots_hold,
+        system, search.stop, free, outputs=tuple(shown) or outputs[:1], knots=knots, knots_hold=search.knots_hold,
+        **run_settings.of_model(),
     )  # fmt: skip
     if conditions and len(run.free) > MOST_FREE:
         raise UsageError(f"{len(run.free)} values are free, and a search under conditions takes at most {MOST_FREE}")
-    return _Search(run, goals, [kind for _, kind in conditions], run.limits(bounds), progress).optimum(system.name)
+    limits = run.limits(search.bounds)
+    return _Search(run, goals, [kind for _, kind in conditions], limits, search.progress).optimum(system.name)
 
 
 class _Search:

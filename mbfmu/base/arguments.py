@@ -5,6 +5,7 @@ import inspect
 import math
 import os
 import reprlib
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,31 +42,49 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         function: a function whose annotations say what is wanted; a Literal stands for the type of its values, as the
             function itself knows which of them are allowed.
     """
+    where = function.__qualname__.removesuffix(".__init__")
     signature = inspect.signature(function)
+    return functools.wraps(function)(with_types(function, where, signature, lambda: types_of(function)))
 
-    @functools.cache
-    def wanted() -> dict[str, Any]:
-        return _types(function)
 
-    @functools.wraps(function)
+def with_types(
+    function: Callable[P, R], where: str, signature: inspect.Signature, types: Callable[[], Mapping[str, Any]]
+) -> Callable[P, R]:
+    """Return a function that raises a UsageError for an argument that is not of its type.
+
+    Args:
+        function: the function.
+        where: its name in messages.
+        signature: its signature.
+        types: function that returns the types by name, which is called when they are first needed.
+    """
+    wanted = functools.cache(types)
+
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         for name, value in signature.bind(*args, **kwargs).arguments.items():
             if name in wanted():
-                check_type(f"{function.__qualname__.removesuffix('.__init__')}: {name}", value, wanted()[name])
+                check_type(f"{where}: {name}", value, wanted()[name])
         return function(*args, **kwargs)
 
     return call
 
 
-def _types(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the types of a function's arguments by name; Any for one that only a type checker imports."""
+def types_of(item: Any) -> dict[str, Any]:
+    """Return the types of a function's arguments, or of a class's fields, by name.
+
+    One that only a type checker imports is Any.
+    """
+    homes = [(item.__annotations__, item.__globals__)] if inspect.isfunction(item) else [
+        (inspect.get_annotations(base), vars(sys.modules[base.__module__])) for base in reversed(item.__mro__)
+    ]  # fmt: skip
     found: dict[str, Any] = {}
-    for name, hint in function.__annotations__.items():
-        one = types.SimpleNamespace(__annotations__={name: hint})
-        try:
-            found |= typing.get_type_hints(one, globalns=function.__globals__)
-        except NameError:
-            found[name] = Any
+    for hints, names in homes:
+        for name, hint in hints.items():
+            one = types.SimpleNamespace(__annotations__={name: hint})
+            try:
+                found |= typing.get_type_hints(one, globalns=names)
+            except NameError:
+                found[name] = Any
     return found
 
 

@@ -2,12 +2,16 @@
 
 console.py    output of commands: results, JSON, notices, errors, progress
 choices.py    arguments and options that several commands share
+run_options.py  the settings of a run as options, made of their descriptions
+sources.py    the model or FMU of a command with its values, and the files that are tried before work begins
+expansion.py  arguments that stand for several options
 robot.py      options of commands that read a robot's description
 complete.py   completion by a shell
 tables.py     the tables of list and describe; check_report.py: what check prints
 machine.py    output of --version
 
-A command is a function (tell, the user's arguments) -> Report; `console.command` makes it one for Typer.
+A command is a function (tell, the user's arguments) -> Report; `console.command` makes it one for Typer, and shows an
+argument that is made of several options, such as the settings of a run, as these.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """mbfmu bode."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
@@ -10,29 +10,11 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import (
-    Coordinates,
-    Free,
-    InputHold,
-    Inputs,
-    ModelOrFmu,
-    Start,
-    Step,
-    Stepper,
-    TableFile,
-    Values,
-    begun,
-    names,
-    numbers,
-    pairs,
-    present,
-    refuse_free,
-    refuse_start,
-)
+from mbfmu.cli.choices import TableFile, names, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.linearize import unbalanced
-from mbfmu.cli.robot import with_robot
-from mbfmu.errors import UsageError
+from mbfmu.cli.linearize import At, unbalanced
+from mbfmu.cli.run_options import PointOptions
+from mbfmu.cli.sources import ModelOrFmuSource, check_files
 
 if TYPE_CHECKING:
     from mbfmu.analysis.linearization import FrequencyResponse, Margin
@@ -41,10 +23,11 @@ ROWS = 24
 """Largest number of pairs in the table."""
 
 
-@with_robot
 def bode(
     tell: Tell,
-    model: ModelOrFmu,
+    *,
+    source: ModelOrFmuSource,
+    run: PointOptions,
     sources: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,18 +50,7 @@ def bode(
         str | None,
         typer.Option("--frequency", metavar="LOW:HIGH:N", help="frequencies, Hz; default: around the eigenvalues"),
     ] = None,
-    values: Values = None,
-    start: Start = None,
-    free: Free = None,
-    inputs: Inputs = None,
-    input_hold: InputHold = False,
-    at: Annotated[
-        float | None,
-        typer.Option("--at", metavar="T", help="take the state of a run at this time, s; default: the start"),
-    ] = None,
-    stepper: Stepper = None,
-    step: Step = None,
-    coordinates: Coordinates = None,
+    at: At = None,
     period: Annotated[
         float | None,
         typer.Option(
@@ -89,46 +61,29 @@ def bode(
     ] = None,
     output: TableFile = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of gain and phase")] = None,
-    robot: Any = None,
 ) -> Report:
     """Compute gain and phase from inputs to outputs over the frequency, with their margins; draw and write them."""
     from mbfmu.analysis.linearization.response import spread
-    from mbfmu.base.files import check_outputs
-    from mbfmu.base.formats import format_of
-    from mbfmu.model.library import is_fmu
 
-    if output:
-        format_of(output)
-    if plot:
-        from mbfmu.show.plot import picture_format, plot_bode
-
-        picture_format(plot)
-    check_outputs((output, plot), (model, *pairs(inputs).values(), *present(start)))
-    packed = is_fmu(model)
-    if packed:
-        if robot:
-            raise UsageError(f"'{model}' has its robot inside: options of a URDF go with export")
-        refuse_free(model, free)
-        refuse_start(model, start)
+    check_files(source, run, table=output, picture=plot)
+    model, values = source.opened()
     tell("frequency response", 0.0)
     found = mbfmu.bode(
-        model if packed else mbfmu.load(model, begun(start, values), free or (), robot),
-        numbers(values) if packed else None,
+        model,
+        values,
         sources=names(sources),
         outputs=names(outputs),
         frequency=None if frequency is None else spread(frequency).tolist(),
-        inputs=pairs(inputs),
-        input_hold=input_hold,
         at=at,
-        stepper=stepper,
-        step=step,
-        coordinates=coordinates,
         period=period,
+        **run.named(),
     )
-    name = Path(model).stem
+    name = source.name
     if output:
         found.write(output)
     if plot:
+        from mbfmu.show.plot import plot_bode
+
         curves = {
             f"{y} / {u}": (found.decibels[:, row, column], found.phase[:, row, column])
             for row, y in enumerate(found.outputs)

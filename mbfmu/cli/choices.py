@@ -2,14 +2,16 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from mbfmu.base.described import Described
 from mbfmu.cli import complete
 from mbfmu.errors import ModelError, UsageError
+from mbfmu.prepared import settings
 
 Model = Annotated[
     str,
@@ -27,35 +29,33 @@ ModelOrFmu = Annotated[
         autocompletion=complete.models,
     ),
 ]
-Stepper = Annotated[
-    str | None,
-    typer.Option("--stepper", metavar="NAME", help="see `mbfmu list steppers`", autocompletion=complete.steppers),
-]
-Options = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option", metavar="K=V", help="option of the stepper; may be repeated", autocompletion=complete.options
-    ),
-]
-Step = Annotated[float | None, typer.Option("--step", metavar="H", help="longest step of the stepper, s")]
-Tolerance = Annotated[
-    float | None,
-    typer.Option(
-        "--tolerance",
-        metavar="TOL",
-        help="choose the steps: error a second of motion may add; 0: equal steps; for an FMU in model exchange the "
-        "relative tolerance of the solver",
-    ),
-]
-Values = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="parameter, start value or input: a number such as 0.3, pi/6 or deg(30), true or false; may be repeated",
-        autocompletion=complete.values,
-    ),
-]
+
+
+def option(described: Described, complete: Callable[..., Any] | None = None, help: str = "") -> Any:
+    """Return the option of a described setting.
+
+    Args:
+        described: the setting.
+        complete: function that completes its value.
+        help: its help; empty: that of the description.
+    """
+    name, _, metavar = described.option.partition(" ")
+    text = help or described.help or described.line
+    return typer.Option(name, metavar=metavar or None, help=text, autocompletion=complete)
+
+
+Stepper = Annotated[str | None, option(settings.STEPPER, complete.steppers)]
+Options = Annotated[list[str] | None, option(settings.OPTIONS, complete.options)]
+Step = Annotated[float | None, option(settings.STEP_LENGTH)]
+Tolerance = Annotated[float | None, option(settings.TOLERANCE)]
+Coordinates = Annotated[str | None, option(settings.COORDINATES, complete.coordinates)]
+Inputs = Annotated[list[str] | None, option(settings.INPUTS, complete.inputs)]
+InputHold = Annotated[bool, option(settings.INPUT_HOLD)]
+OutputInterval = Annotated[float | None, option(settings.OUTPUT_INTERVAL)]
+Values = Annotated[list[str] | None, option(settings.VALUES, complete.values)]
+Show = Annotated[str | None, option(settings.SHOW, complete.shown_list)]
+Timeout = Annotated[float | None, option(settings.TIMEOUT)]
+EnergyBalance = Annotated[bool, option(settings.ENERGY_BALANCE)]
 Free = Annotated[
     list[str] | None,
     typer.Option(
@@ -68,41 +68,6 @@ Free = Annotated[
 Start = Annotated[
     Path | None,
     typer.Option("--start", metavar="START.json|.toml", help="start in an equilibrium that `mbfmu equilibrium` wrote"),
-]
-Inputs = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--input",
-        metavar="NAME=EXPR|FILE.csv",
-        help="an input as an expression of time, or from a table (.csv, .parquet, .mat, .npz)",
-        autocompletion=complete.inputs,
-    ),
-]
-InputHold = Annotated[
-    bool, typer.Option("--input-hold", help="inputs from files hold each value until the next; default: lines between")
-]
-Show = Annotated[
-    str | None,
-    typer.Option(
-        "--show",
-        metavar="NAME,...",
-        help="variables of table and picture; * and ? match any text and any character",
-        autocompletion=complete.shown_list,
-    ),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option("--timeout", metavar="S", help="end an .fmu that does not answer for S seconds; default: 60"),
-]
-Coordinates = Annotated[
-    str | None,
-    typer.Option(
-        "--coordinates",
-        metavar="absolute|joint[:NAME,...]",
-        help="coordinates of the bodies; with names: of these bodies, or joints, and the other kind of the rest; "
-        "default: joint if they are fewer",
-        autocompletion=complete.coordinates,
-    ),
 ]
 Hold = Annotated[
     list[str] | None,
@@ -134,15 +99,16 @@ Bounds = Annotated[
 TableFile = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="table: .csv, .parquet, .mat or .npz")
 ]
+ResultFile = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="OUT.csv", help="table of all variables: .csv, .parquet, .mat or .npz"),
+]
+StartFile = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="START.json|.toml", help="file to write, which --start takes"),
+]
 MotionStop = Annotated[
     float | None, typer.Option("--stop", metavar="T", help="stop time of a motion by expressions, s")
-]
-OutputInterval = Annotated[
-    float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
-]
-EnergyBalance = Annotated[
-    bool,
-    typer.Option("--energy-balance", help="output energy.balance: stored energy plus losses minus what was put in, J"),
 ]
 
 NEXT = re.compile(r",(?=[^,()]+=)")
@@ -184,7 +150,7 @@ def held(texts: Sequence[str] | None) -> dict[str, float]:
     return numbers([item for text in texts or () for item in NEXT.split(text)], "--hold")
 
 
-def settings(items: Sequence[str] | None, option: str = "--set") -> dict[str, float | str]:
+def values_of(items: Sequence[str] | None, option: str = "--set") -> dict[str, float | str]:
     """Return the values of texts NAME=NUMBER or NAME=guess(NUMBER), by name.
 
     Raises:
@@ -226,33 +192,10 @@ def begun(start: Path | None, values: Sequence[str] | None) -> dict[str, float |
         MbfmuError: the file is missing or holds something else.
     """
     if start is None:
-        return settings(values)
+        return values_of(values)
     from mbfmu.analysis.equilibria import read_start  # not before it is needed
 
-    return {**read_start(start), **settings(values)}
-
-
-def refuse_start(fmu: str, start: Path | None) -> None:
-    """Raise an error if an FMU is to begin with a start file.
-
-    Raises:
-        UsageError: it is.
-    """
-    if start:
-        raise UsageError(f"'{fmu}' has its start values inside: --start {start} goes with export")
-
-
-def refuse_free(fmu: str, free: Sequence[str] | None) -> None:
-    """Raise an error if start values of an FMU are to be free.
-
-    Raises:
-        UsageError: they are.
-    """
-    if free:
-        raise UsageError(
-            f"'{fmu}' has its equations inside: --free goes with export; if it was exported with --choose {free[0]}, "
-            f"give --set start.fixed.{free[0]}=0"
-        )
+    return {**read_start(start), **values_of(values)}
 
 
 def number(where: str, text: str) -> float:

@@ -5,12 +5,15 @@ from typing import Annotated
 
 import typer
 
-from mbfmu.cli.choices import InputHold, Inputs, Show, Timeout, pairs
+from mbfmu.cli.choices import Show, Timeout
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.run_options import InputOptions
+from mbfmu.cli.sources import shown_names
 
 
 def compat(
     tell: Tell,
+    *,
     fmu: Annotated[Path, typer.Argument(metavar="F.fmu", help="an FMU for co-simulation, of any tool")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="folder to make")],
     stop: Annotated[
@@ -20,8 +23,7 @@ def compat(
         float | None,
         typer.Option("--step", metavar="H", help="communication step, s; default: that of the FMU, else T/500"),
     ] = None,
-    inputs: Inputs = None,
-    input_hold: InputHold = False,
+    run: InputOptions,
     show: Show = None,
     start: Annotated[
         float | None, typer.Option("--start", metavar="T", help="start time, s; default: that of the FMU")
@@ -39,13 +41,12 @@ def compat(
         output,
         stop=stop,
         step=step,
-        inputs=pairs(inputs),
-        input_hold=input_hold,
-        show=[name.strip() for name in show.split(",")] if show else (),
+        show=shown_names(show),
         start=start,
         timeout=timeout,
         inside=inside,
         progress=lambda fraction: tell("simulate", fraction),
+        **run.named(),
     )
     return Report(
         {

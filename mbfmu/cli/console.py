@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from typer.core import TyperCommand, TyperGroup
 
 from mbfmu.base.files import is_standard_output
+from mbfmu.cli.expansion import expanded
 from mbfmu.errors import MbfmuError
 
 PAGE = 150
@@ -62,8 +63,9 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
     """Return a command for Typer that prints a function's report, with --json, --quiet and a progress bar.
 
     Args:
-        function: its first argument is a `Tell`, the others are the user's.
+        function: its first argument is a `Tell`, the others are the user's, or made of several of these (`expanded`).
     """
+    whole = expanded(function)
 
     @functools.wraps(function)
     def run(*, as_json: bool, quiet: bool, **given: Any) -> None:
@@ -75,7 +77,7 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
             warnings.showwarning = _warn
             if quiet:
                 warnings.simplefilter("ignore")
-            report, fault = _written(function(tell, **given))
+            report, fault = _written(whole(tell, **given))
         for text in () if quiet else report.notices:
             notice(text)
         with printing():
@@ -89,7 +91,7 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
         if report.failed:
             raise typer.Exit(1)
 
-    signature = inspect.signature(function, eval_str=True)
+    signature = inspect.signature(whole)
     _, *own = signature.parameters.values()
     common = (
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)

@@ -1,18 +1,16 @@
 """mbfmu equilibrium."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
 import mbfmu
-from mbfmu.cli.choices import Coordinates, Hold, Model, Start, Unknown, Values, begun, held, names, present
+from mbfmu.cli.choices import StartFile, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
+from mbfmu.cli.sources import HeldSource, check_files
 
 if TYPE_CHECKING:
     from mbfmu.analysis.equilibria import Equilibrium, Item
@@ -21,37 +19,12 @@ ROUNDED = 1e-12
 """Largest coordinate that is shown as zero, m or rad."""
 
 
-@with_robot
-def equilibrium(
-    tell: Tell,
-    model: Model,
-    free: Unknown = None,
-    hold: Hold = None,
-    values: Values = None,
-    start: Start = None,
-    coordinates: Coordinates = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="START.json|.toml", help="file to write, which --start takes"),
-    ] = None,
-    robot: Any = None,
-) -> Report:
+def equilibrium(tell: Tell, source: HeldSource, output: StartFile = None) -> Report:
     """Compute where a machine stays at rest or moves steadily, and whether that is stable; write it as a start."""
-    from mbfmu.analysis.equilibria import ENDINGS
-    from mbfmu.base.files import check_outputs, ending_of
-
-    if output:
-        ending_of(output, ENDINGS)
-    check_outputs((output,), (model, *present(start)))
-    given = begun(start, values)
+    check_files(source, start=output)
     tell("equilibrium", 0.0)
-    found = mbfmu.equilibrium(
-        mbfmu.load(model, given, (), robot),
-        free=names(free),
-        hold=held(hold),
-        coordinates=coordinates,
-    )
-    found = replace(found, values={**given, **found.values})
+    found = mbfmu.equilibrium(source.load(), **source.conditions)
+    found = replace(found, values={**source.fixed, **found.values})
     if output:
         found.write(output)
     data = _data(found) | {"branches": [_data(item) for item in found.branches]}

@@ -1,34 +1,25 @@
 """mbfmu export."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import (
-    Coordinates,
-    EnergyBalance,
-    Free,
-    Options,
-    Start,
-    Step,
-    Stepper,
-    Tolerance,
-    Values,
-    begun,
-    pairs,
-    present,
-)
+from mbfmu.cli.choices import EnergyBalance
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
+from mbfmu.cli.expansion import Group
+from mbfmu.cli.run_options import ExportOptions
+from mbfmu.cli.sources import FreeSource, check_files
 from mbfmu.errors import UsageError
 
 
-@with_robot
-def export(
-    tell: Tell,
+@dataclass(frozen=True, kw_only=True)
+class ExportSource(FreeSource):
+    """A model or a recipe."""
+
     model: Annotated[
         str,
         typer.Argument(
@@ -37,13 +28,13 @@ def export(
             "file",
             autocompletion=complete.exported,
         ),
-    ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.fmu", help="file to write")] = None,
-    stepper: Stepper = None,
-    option: Options = None,
-    step: Step = None,
-    tolerance: Tolerance = None,
-    coordinates: Coordinates = None,
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form(Group):
+    """The form of an FMU: its back end, version and platforms, and how it corrects its stages."""
+
     backend: Annotated[
         str,
         typer.Option(
@@ -52,13 +43,13 @@ def export(
             help="a pythonfmu slave, or compiled C with its source",
             autocompletion=complete.backends,
         ),
-    ] = "python",
+    ] = "python"
     fmi: Annotated[
         str | None,
         typer.Option(
             "--fmi", metavar="2.0|3.0", help="version of FMI; 3.0 is for native", autocompletion=complete.versions
         ),
-    ] = None,
+    ] = None
     platform: Annotated[
         str | None,
         typer.Option(
@@ -67,13 +58,30 @@ def export(
             help="platforms that the FMU runs on; default: this machine's for native, else all",
             autocompletion=complete.platforms,
         ),
-    ] = None,
+    ] = None
     real_time: Annotated[
         bool, typer.Option("--real-time", help="the same work in every step, converged or not (native only)")
-    ] = False,
+    ] = False
     corrections: Annotated[
         int | None, typer.Option("--passes", metavar="N", help="with --real-time: number of corrections of each stage")
-    ] = None,
+    ] = None
+
+    @property
+    def passes(self) -> int | None:
+        """Number of corrections of each stage; None: as many as the equations need."""
+        from mbfmu.fmu.export import CORRECTIONS  # not before it is needed
+
+        if not self.real_time:
+            return None
+        return CORRECTIONS if self.corrections is None else self.corrections
+
+
+def export(
+    tell: Tell,
+    *,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.fmu", help="file to write")] = None,
+    run: ExportOptions,
+    form: Form,
     energy_balance: EnergyBalance = False,
     choose: Annotated[
         list[str] | None,
@@ -95,41 +103,38 @@ def export(
         ),
     ] = "cs",
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="default stop time, s")] = None,
-    values: Values = None,
-    start: Start = None,
-    free: Free = None,
-    robot: Any = None,
+    source: ExportSource,
 ) -> Report:
     """Write a model with its stepper as an FMU."""
-    from mbfmu.base.files import check_outputs, ending_of
-    from mbfmu.fmu.export import CORRECTIONS, PLATFORMS
+    from mbfmu.base.files import ending_of
+    from mbfmu.fmu.export import PLATFORMS
     from mbfmu.fmu.recipe import find_recipe
 
-    if corrections is not None and not real_time:
+    if form.corrections is not None and not form.real_time:
         raise UsageError("--passes goes with --real-time")
-    found = find_recipe(model)
+    found = find_recipe(source.model)
     recipe = (found.exchanged() if kind == "me" else found).changed(
-        stepper=stepper,
-        options=pairs(option),
-        step=step,
-        tolerance=tolerance,
+        stepper=run.stepper,
+        options=run.options or {},
+        step=run.step,
+        tolerance=run.tolerance,
         stop=stop,
-        coordinates=coordinates,
-        fmi=fmi,
+        coordinates=run.coordinates,
+        fmi=form.fmi,
     )
-    path = output or Path(f"{Path(model).stem}{'_inverse' if kind == 'inverse' else ''}.fmu")
+    path = output or Path(f"{source.name}{'_inverse' if kind == 'inverse' else ''}.fmu")
     ending_of(path, (".fmu",))
-    check_outputs((path,), (model, recipe.model, *present(start)))
+    check_files(source, other=path, read=(recipe.model,))
     mbfmu.export(
-        mbfmu.load(recipe.model, {**recipe.values, **begun(start, values)}, free or (), robot),
+        mbfmu.load(recipe.model, {**recipe.values, **source.fixed}, source.guessed, source.robot),
         path,
-        backend=backend,
-        platforms=PLATFORMS.get(backend) if platform == "all" else platform and (platform,),
+        backend=form.backend,
+        platforms=PLATFORMS.get(form.backend) if form.platform == "all" else form.platform and (form.platform,),
         energy_balance=energy_balance,
         choose=choose or (),
         kind=kind,
-        real_time=(CORRECTIONS if corrections is None else corrections) if real_time else None,
+        real_time=form.passes,
         progress=tell,
         **recipe.choices(),
     )
-    return Report({"model": recipe.model, "backend": backend, **recipe.choices()}, wrote=(path,))
+    return Report({"model": recipe.model, "backend": form.backend, **recipe.choices()}, wrote=(path,))

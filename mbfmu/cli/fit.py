@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -10,36 +10,19 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import (
-    Bounds,
-    Coordinates,
-    InputHold,
-    Inputs,
-    Model,
-    Options,
-    Start,
-    Step,
-    Stepper,
-    Tolerance,
-    Values,
-    begun,
-    names,
-    numbers,
-    pairs,
-    present,
-    spans,
-)
+from mbfmu.cli.choices import Bounds, names, numbers, spans
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
+from mbfmu.cli.run_options import FitOptions
+from mbfmu.cli.sources import StartedSource, check_files, start_writes
 
 if TYPE_CHECKING:
     from mbfmu.analysis.fit import Fit, Fitted
 
 
-@with_robot
 def fit(
     tell: Tell,
-    model: Model,
+    *,
+    source: StartedSource,
     data: Annotated[
         Path,
         typer.Option(
@@ -69,49 +52,23 @@ def fit(
         ),
     ] = None,
     bounds: Bounds = None,
-    stepper: Stepper = None,
-    option: Options = None,
-    step: Step = None,
-    tolerance: Tolerance = None,
-    coordinates: Coordinates = None,
-    values: Values = None,
-    start: Start = None,
-    inputs: Inputs = None,
-    input_hold: InputHold = False,
+    run: FitOptions,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FIT.json|.toml", help="file of the values, which --start takes"),
     ] = None,
-    robot: Any = None,
 ) -> Report:
     """Compute parameters and start values of a model that fit measured outputs."""
-    from mbfmu.analysis.equilibria import ENDINGS, write_start
-    from mbfmu.base.files import check_outputs, ending_of
-
-    if output:
-        ending_of(output, ENDINGS)
-    check_outputs((output,), (model, data, *pairs(inputs).values(), *present(start)))
-
-    given = begun(start, values)
-
-    def told(runs: int, rms: float) -> None:
-        tell(f"fit: run {runs}, residual {rms:.4g}", 0.0)
-
+    check_files(source, run, start=output, read=(data,))
     found = mbfmu.fit(
-        mbfmu.load(model, given, (), robot),
+        source.load(),
         data,
         names(free),
         outputs=names([measured or ""]),
         sigma=numbers(sigma, "--sigma") or None,
         bounds=spans(bounds),
-        stepper=stepper,
-        options=pairs(option),
-        step=step,
-        tolerance=tolerance,
-        inputs=pairs(inputs),
-        input_hold=input_hold,
-        coordinates=coordinates,
-        progress=told,
+        progress=lambda runs, rms: tell(f"fit: run {runs}, residual {rms:.4g}", 0.0),
+        **run.named(),
     )
     return Report(
         {
@@ -127,7 +84,7 @@ def fit(
         },
         (_values(found), _residuals(found), f"{found.points} measured values, {found.runs} runs"),
         notices=found.notices,
-        writes=tuple((path, lambda path: write_start(path, {**given, **found.values})) for path in present(output)),
+        writes=start_writes(source, output, found.values),
     )
 
 

@@ -1,34 +1,25 @@
 """mbfmu inverse."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import (
-    Coordinates,
-    Model,
-    MotionStop,
-    OutputInterval,
-    Show,
-    Start,
-    Values,
-    begun,
-    pairs,
-    present,
-)
+from mbfmu.cli.choices import MotionStop, OutputInterval, ResultFile, Show, pairs, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
 from mbfmu.cli.simulate import extremes, table
+from mbfmu.cli.sources import PlacedSource, check_files, shown_names
 from mbfmu.errors import UsageError
 
+if TYPE_CHECKING:
+    from mbfmu.base.result import Result
 
-@with_robot
+
 def inverse(
     tell: Tell,
-    model: Model,
+    *,
     motion: Annotated[
         list[str],
         typer.Option(
@@ -49,44 +40,36 @@ def inverse(
             autocompletion=complete.inputs,
         ),
     ] = None,
-    values: Values = None,
-    start: Start = None,
-    coordinates: Coordinates = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="OUT.csv", help="table of all variables: .csv, .parquet, .mat or .npz"),
-    ] = None,
+    source: PlacedSource,
+    output: ResultFile = None,
     show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
-    robot: Any = None,
 ) -> Report:
     """Compute the efforts of the drives, and the reactions, that a given motion takes."""
-    from mbfmu.base.files import check_outputs
-    from mbfmu.base.formats import format_of
-
-    if output:
-        format_of(output)
-    if plot:
-        from mbfmu.show.plot import picture_format, plot_result
-
-        picture_format(plot)
     given = given_motion(motion)
-    check_outputs((output, plot), (model, *([given] if isinstance(given, str) else []), *present(start)))
+    check_files(source, table=output, picture=plot, read=[given] if isinstance(given, str) else [])
     tell("inverse dynamics", 0.0)
     result = mbfmu.inverse(
-        mbfmu.load(model, begun(start, values), (), robot),
+        source.load(),
         given,
         stop,
         output_interval=output_interval,
         efforts=efforts or (),
-        coordinates=coordinates,
-        show=[name.strip() for name in show.split(",")] if show else (),
+        coordinates=source.coordinates,
+        show=shown_names(show),
     )
+    return written(result, source.name, output, plot)
+
+
+def written(result: "Result", name: str, output: Path | None, plot: Path | None) -> Report:
+    """Return the report of a motion, after its table and picture are written."""
     if output:
         result.write(output)
     if plot:
-        plot_result(result, plot, Path(model).stem)
-    data = {"model": Path(model).stem, "variables": {name: extremes(result, name) for name in result.names}}
+        from mbfmu.show.plot import plot_result
+
+        plot_result(result, plot, name)
+    data = {"model": name, "variables": {item: extremes(result, item) for item in result.names}}
     return Report(data, table(result), present(output, plot), result.notices)
 
 

@@ -1,36 +1,25 @@
 """mbfmu kinematics."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import (
-    Coordinates,
-    Model,
-    MotionStop,
-    OutputInterval,
-    Show,
-    Start,
-    TableFile,
-    Values,
-    begun,
-    pairs,
-    present,
-)
+from mbfmu.cli.choices import MotionStop, OutputInterval, Show, TableFile, pairs, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.inverse import given_motion
-from mbfmu.cli.robot import with_robot
-from mbfmu.cli.simulate import extremes, table
+from mbfmu.cli.inverse import given_motion, written
+from mbfmu.cli.sources import PlacedSource, check_files, shown_names
 from mbfmu.errors import UsageError
 
+if TYPE_CHECKING:
+    from mbfmu.analysis.motion.kinematics import Workspace
 
-@with_robot
+
 def kinematics(
     tell: Tell,
-    model: Model,
+    *,
     motion: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,73 +49,63 @@ def kinematics(
             autocompletion=complete.held,
         ),
     ] = None,
-    values: Values = None,
-    start: Start = None,
-    coordinates: Coordinates = None,
+    source: PlacedSource,
     output: TableFile = None,
     show: Show = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results, or of the workspace")
     ] = None,
-    robot: Any = None,
 ) -> Report:
     """Compute positions, rates and accelerations that follow from driven axes, or the workspace of a frame."""
-    from mbfmu.analysis.study.points import grid as spread
-    from mbfmu.base.files import check_outputs
-    from mbfmu.base.formats import format_of
-
-    if output:
-        format_of(output)
-    if plot:
-        from mbfmu.show.plot import picture_format, plot_result, plot_workspace
-
-        picture_format(plot)
     if bool(motion) == bool(frame):
         raise UsageError("give the motion of the driven axes (--motion), or the frame of a workspace (--frame, --grid)")
     given = given_motion(motion) if motion else ""
-    check_outputs((output, plot), (model, *([given] if given and isinstance(given, str) else []), *present(start)))
-    system, name = mbfmu.load(model, begun(start, values), (), robot), Path(model).stem
+    check_files(source, table=output, picture=plot, read=[given] if given and isinstance(given, str) else [])
+    system = source.load()
     if frame:
         if stop is not None or output_interval is not None or show:
             raise UsageError("a workspace has no times: leave --stop, --output-interval and --show out")
-        axes = {axis: spread(axis, text) for axis, text in pairs(grid).items()}
         tell("workspace", 0.0)
         found = mbfmu.workspace(
-            system, frame, axes, coordinates=coordinates, progress=lambda fraction: tell("workspace", fraction)
-        )
+            system, frame, axes(grid), coordinates=source.coordinates,
+            progress=lambda fraction: tell("workspace", fraction),
+        )  # fmt: skip
         if output:
             found.write(output)
         if plot:
-            plot_workspace(found.position, found.regularity, found.axes, found.frame, plot, name)
-        counts = f"{int(found.reached.sum())} of {found.reached.size} points of the grid are reached"
-        places = found.position[found.reached]
-        spans = ", ".join(
-            f"{letter} from {low:.6g} to {high:.6g} m"
-            for letter, low, high in zip("xyz", places.min(axis=0), places.max(axis=0), strict=False)
-        )
-        data = {
-            "model": name,
-            "frame": found.frame,
-            "axes": found.axes,
-            "reached": found.reached,
-            "position": found.position,
-            "regularity": found.regularity,
-        }
-        return Report(data, (f"{name}: {counts}", f"{found.frame}: {spans}"), present(output, plot))
+            from mbfmu.show.plot import plot_workspace
+
+            plot_workspace(found.position, found.regularity, found.axes, found.frame, plot, source.name)
+        return _of_workspace(source.name, found, present(output, plot))
     if grid:
         raise UsageError("--grid goes with the frame of a workspace: give --frame NAME too")
     tell("kinematics", 0.0)
     result = mbfmu.kinematics(
-        system,
-        given,
-        stop,
-        output_interval=output_interval,
-        coordinates=coordinates,
-        show=[item.strip() for item in show.split(",")] if show else (),
+        system, given, stop, output_interval=output_interval, coordinates=source.coordinates, show=shown_names(show)
     )
-    if output:
-        result.write(output)
-    if plot:
-        plot_result(result, plot, name)
-    data = {"model": name, "variables": {item: extremes(result, item) for item in result.names}}
-    return Report(data, table(result), present(output, plot), result.notices)
+    return written(result, source.name, output, plot)
+
+
+def axes(grid: list[str] | None) -> dict[str, Any]:
+    """Return the values of the driven axes of a workspace, by name."""
+    from mbfmu.analysis.study.points import grid as spread  # not before it is needed
+
+    return {axis: spread(axis, text) for axis, text in pairs(grid).items()}
+
+
+def _of_workspace(name: str, found: "Workspace", wrote: tuple[Path, ...]) -> Report:
+    counts = f"{int(found.reached.sum())} of {found.reached.size} points of the grid are reached"
+    places = found.position[found.reached]
+    spans = ", ".join(
+        f"{letter} from {low:.6g} to {high:.6g} m"
+        for letter, low, high in zip("xyz", places.min(axis=0), places.max(axis=0), strict=False)
+    )
+    data = {
+        "model": name,
+        "frame": found.frame,
+        "axes": found.axes,
+        "reached": found.reached,
+        "position": found.position,
+        "regularity": found.regularity,
+    }
+    return Report(data, (f"{name}: {counts}", f"{found.frame}: {spans}"), wrote)

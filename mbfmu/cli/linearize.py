@@ -4,7 +4,7 @@ import cmath
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
@@ -13,26 +13,10 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import (
-    Coordinates,
-    Free,
-    InputHold,
-    Inputs,
-    ModelOrFmu,
-    Start,
-    Step,
-    Stepper,
-    Values,
-    begun,
-    numbers,
-    pairs,
-    present,
-    refuse_free,
-    refuse_start,
-)
+from mbfmu.cli.choices import present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
-from mbfmu.errors import UsageError
+from mbfmu.cli.run_options import PointOptions
+from mbfmu.cli.sources import ModelOrFmuSource, check_files
 
 if TYPE_CHECKING:
     from mbfmu.analysis.linearization import Linear, Mode
@@ -45,19 +29,18 @@ SHAPES = 8
 """Largest number of modes in the table of shapes."""
 
 
-@with_robot
+At = Annotated[
+    float | None,
+    typer.Option("--at", metavar="T", help="take the state of a run at this time, s; default: the start"),
+]
+
+
 def linearize(
     _: Tell,
-    model: ModelOrFmu,
-    values: Values = None,
-    start: Start = None,
-    free: Free = None,
-    inputs: Inputs = None,
-    input_hold: InputHold = False,
-    at: Annotated[
-        float | None,
-        typer.Option("--at", metavar="T", help="take the state of a run at this time, s; default: the start"),
-    ] = None,
+    *,
+    source: ModelOrFmuSource,
+    run: PointOptions,
+    at: At = None,
     states: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,9 +59,6 @@ def linearize(
             autocompletion=complete.outputs,
         ),
     ] = None,
-    stepper: Stepper = None,
-    step: Step = None,
-    coordinates: Coordinates = None,
     period: Annotated[
         float | None,
         typer.Option(
@@ -88,40 +68,23 @@ def linearize(
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="F.npz|F.json", help="file to write")] = None,
-    robot: Any = None,
 ) -> Report:
     """Show the modes about a start or a later state: frequencies, damping, shapes; write A, B, C, D."""
     from mbfmu.analysis.linearization import ENDINGS
-    from mbfmu.base.files import check_outputs, ending_of
-    from mbfmu.model.library import is_fmu
+    from mbfmu.base.files import ending_of
 
     if output:
         ending_of(output, ENDINGS)
-    check_outputs((output,), (model, *pairs(inputs).values(), *present(start)))
-    packed = is_fmu(model)
-    if packed:
-        if robot:
-            raise UsageError(f"'{model}' has its robot inside: options of a robot go with export")
-        refuse_free(model, free)
-        refuse_start(model, start)
+    check_files(source, run, other=output)
+    model, values = source.opened()
     found = mbfmu.linearize(
-        model if packed else mbfmu.load(model, begun(start, values), free or (), robot),
-        numbers(values) if packed else None,
-        inputs=pairs(inputs),
-        input_hold=input_hold,
-        outputs=tuple(outputs or ()),
-        states=tuple(states or ()),
-        at=at,
-        stepper=stepper,
-        step=step,
-        coordinates=coordinates,
-        period=period,
+        model, values, outputs=outputs or (), states=states or (), at=at, period=period, **run.named()
     )
     if output:
         found.write(output)
     modes = found.modes
     more = f" of the first {SHAPES}; all with --json" if len(modes) > SHAPES else ""
-    shown: tuple[RenderableType, ...] = (_modes(Path(model).stem, found, modes),)
+    shown: tuple[RenderableType, ...] = (_modes(source.name, found, modes),)
     if modes:
         shown += (f"shapes: amplitude, phase in degrees{more}", _shapes(found, modes))
     return Report(found.data(), shown, present(output), unbalanced(found))

@@ -2,7 +2,7 @@
 
 import cmath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
@@ -11,9 +11,9 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Coordinates, Hold, Model, Start, TableFile, Unknown, Values, begun, held, names, present
+from mbfmu.cli.choices import TableFile, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
+from mbfmu.cli.sources import HeldSource, check_files
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,10 +23,9 @@ ROWS, SHOWN = 24, 8
 """Largest numbers of values and of eigenvalues in the table."""
 
 
-@with_robot
 def locus(
     tell: Tell,
-    model: Model,
+    *,
     parameter: Annotated[
         str,
         typer.Option(
@@ -36,49 +35,35 @@ def locus(
             autocompletion=complete.locus_names,
         ),
     ],
-    values: Values = None,
-    start: Start = None,
-    hold: Hold = None,
-    free: Unknown = None,
-    coordinates: Coordinates = None,
+    source: HeldSource,
     output: TableFile = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of the root locus")] = None,
-    robot: Any = None,
 ) -> Report:
     """Compute the eigenvalues over a parameter, and the values at which one becomes stable or unstable."""
     from mbfmu.analysis.study.points import grid
-    from mbfmu.base.files import check_outputs
-    from mbfmu.base.formats import format_of
 
-    if output:
-        format_of(output)
-    if plot:
-        from mbfmu.show.plot import picture_format, plot_locus
-
-        picture_format(plot)
-    check_outputs((output, plot), (model, *present(start)))
+    check_files(source, table=output, picture=plot)
     name, equals, span = (part.strip() for part in parameter.partition("="))
     if not (name and equals):
         raise UsageError(f"'{parameter}' is not NAME=START:STOP:N, such as v=0:10:101")
-    given = begun(start, values)
     tell("root locus", 0.0)
     found = mbfmu.locus(
-        mbfmu.load(model, given, (), robot) if robot else model,
+        source.load() if source.robot else source.model,
         {name: grid(name, span)},
-        None if robot else given,
-        hold=held(hold),
-        free=names(free),
-        coordinates=coordinates,
+        None if source.robot else source.fixed,
         progress=lambda fraction: tell("root locus", fraction),
+        **source.conditions,
     )
     if output:
         found.write(output)
     if plot:
+        from mbfmu.show.plot import plot_locus
+
         label = f"{name} [{found.unit}]" if found.unit else name
         critical = [item.value for item in found.critical]
-        plot_locus(label, found.values, found.branches, critical, plot, Path(model).stem)
+        plot_locus(label, found.values, found.branches, critical, plot, source.name)
     data = {
-        "model": Path(model).stem,
+        "model": source.name,
         "parameter": name,
         "unit": found.unit,
         "values": found.values,
@@ -89,7 +74,7 @@ def locus(
             for item in found.critical
         ],
     }
-    return Report(data, tuple(_shown(Path(model).stem, found)), present(output, plot))
+    return Report(data, tuple(_shown(source.name, found)), present(output, plot))
 
 
 def _shown(model: str, found: "Locus") -> list[RenderableType]:

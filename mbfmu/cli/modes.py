@@ -9,11 +9,11 @@ from rich.markup import escape
 from rich.table import Table
 
 import mbfmu
-from mbfmu.cli.choices import Coordinates, Hold, Model, Start, Unknown, Values, begun, held, names, present
+from mbfmu.cli.choices import present
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.equilibrium import value_text
 from mbfmu.cli.linearize import named_shares, polar
-from mbfmu.cli.robot import with_robot
+from mbfmu.cli.sources import HeldSource, check_files
 from mbfmu.errors import UsageError, first_of
 
 if TYPE_CHECKING:
@@ -27,15 +27,10 @@ STILL = 5e-4
 """Largest amplitude that is shown as nothing."""
 
 
-@with_robot
 def modes(
     tell: Tell,
-    model: Model,
-    values: Values = None,
-    start: Start = None,
-    hold: Hold = None,
-    free: Unknown = None,
-    coordinates: Coordinates = None,
+    *,
+    source: HeldSource,
     animate: Annotated[
         Path | None, typer.Option("--animate", metavar="PAGE.html", help="page that shows a mode moving")
     ] = None,
@@ -43,34 +38,30 @@ def modes(
         int | None,
         typer.Option("--mode", metavar="K", help="number of the mode on the page; default: the first that oscillates"),
     ] = None,
-    robot: Any = None,
 ) -> Report:
     """Show frequencies, damping and mode shapes about an equilibrium or a steady motion, and what takes part."""
-    from mbfmu.base.files import check_outputs
-
     if mode is not None and animate is None:
         raise UsageError("--mode is the number of the mode on a page: give --animate PAGE.html too")
     if animate:
         from mbfmu.show.viewer import refuse_page
 
         refuse_page(animate)
-    check_outputs((animate,), (model, *present(start)))
-    given = begun(start, values)
-    system = mbfmu.load(model, given, (), robot)
+    check_files(source, other=animate)
+    system = source.load()
     tell("modes", 0.0)
-    found = mbfmu.modes(system, hold=held(hold), free=names(free), coordinates=coordinates)
-    name = Path(model).stem
+    found = mbfmu.modes(system, **source.conditions)
+    name = source.name
     if animate:
         first = next((k for k, item in enumerate(found.shapes, 1) if item.mode.frequency), 1)
         number = first if mode is None else mode
-        page = mbfmu.view(system, mode=number, title=name, values=found.values, coordinates=coordinates)
+        page = mbfmu.view(system, mode=number, title=name, values=found.values, coordinates=source.coordinates)
         page.write(animate)
     there = found.equilibrium
     notices = there.notices if there else ()
     data = {
         "model": name,
         "states": found.linear.states,
-        "values": {**given, **found.values},
+        "values": {**source.fixed, **found.values},
         "steady": there is None,
         "stability": there.stability if there else None,
         "modes": [_data(item) for item in found.shapes],

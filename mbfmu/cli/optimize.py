@@ -1,42 +1,31 @@
 """mbfmu optimize."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import (
-    Bounds,
-    Coordinates,
-    InputHold,
-    Inputs,
-    Model,
-    Options,
-    Start,
-    Step,
-    Stepper,
-    Values,
-    begun,
-    names,
-    pairs,
-    present,
-    spans,
-)
+from mbfmu.cli.choices import Bounds, names, pairs, spans
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
+from mbfmu.cli.expansion import Group
+from mbfmu.cli.run_options import OptimizeOptions
+from mbfmu.cli.sources import StartedSource, check_files, start_writes
 from mbfmu.errors import UsageError
 
+if TYPE_CHECKING:
+    from mbfmu.analysis.optimize import Optimum
 
-@with_robot
-def optimize(
-    tell: Tell,
-    model: Model,
-    stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time of the run, s")],
+
+@dataclass(frozen=True, kw_only=True)
+class Search(Group):
+    """A goal, the values that are searched for, and the conditions that they meet."""
+
     minimize: Annotated[
         str,
         typer.Option(
@@ -44,7 +33,7 @@ def optimize(
             metavar="EXPRESSION",
             help="of max(NAME), min, last, mean, rms, ptp of outputs and free inputs, and of free values",
         ),
-    ],
+    ]
     free: Annotated[
         list[str] | None,
         typer.Option(
@@ -53,7 +42,7 @@ def optimize(
             help="parameters and start values to choose; may be repeated",
             autocompletion=complete.values,
         ),
-    ] = None,
+    ] = None
     knots: Annotated[
         list[str] | None,
         typer.Option(
@@ -62,10 +51,10 @@ def optimize(
             help="choose an input over time, by its values at N points, with lines between; may be repeated",
             autocompletion=complete.inputs,
         ),
-    ] = None,
+    ] = None
     knots_hold: Annotated[
         bool, typer.Option("--knots-hold", help="each value of an input stays until the next; default: lines between")
-    ] = False,
+    ] = False
     subject: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,19 +62,17 @@ def optimize(
             metavar="CONDITION",
             help="such as 'last(NAME) = 1.5' or '0 <= max(NAME) <= 2'; may be repeated",
         ),
-    ] = None,
-    bounds: Bounds = None,
-    stepper: Stepper = None,
-    option: Options = None,
-    step: Step = None,
-    coordinates: Coordinates = None,
-    output_interval: Annotated[
-        float | None, typer.Option("--output-interval", metavar="DT", help="time between the values measured, s")
-    ] = None,
-    values: Values = None,
-    start: Start = None,
-    inputs: Inputs = None,
-    input_hold: InputHold = False,
+    ] = None
+    bounds: Bounds = None
+
+
+def optimize(
+    tell: Tell,
+    *,
+    source: StartedSource,
+    stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time of the run, s")],
+    search: Search,
+    run: OptimizeOptions,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="BEST.json|.toml", help="file of the values, which --start takes"),
@@ -94,49 +81,23 @@ def optimize(
         Path | None,
         typer.Option("--write-inputs", metavar="U.csv", help="table of the inputs over time, which --input takes"),
     ] = None,
-    robot: Any = None,
 ) -> Report:
     """Compute parameters, start values and inputs for which an expression of measures of a run is least."""
-    from mbfmu.analysis.equilibria import ENDINGS, write_start
-    from mbfmu.base.files import check_outputs, ending_of
-    from mbfmu.base.formats import format_of
-
-    if output:
-        ending_of(output, ENDINGS)
-    if write_inputs:
-        format_of(write_inputs)
-        if not knots:
-            raise UsageError("--write-inputs: no input is free over time: give knots of one (--knots)")
-    check_outputs((output, write_inputs), (model, *pairs(inputs).values(), *present(start)))
-    given = begun(start, values)
+    if write_inputs and not search.knots:
+        raise UsageError("--write-inputs: no input is free over time: give knots of one (--knots)")
+    check_files(source, run, start=output, table=write_inputs)
     found = mbfmu.optimize(
-        mbfmu.load(model, given, (), robot),
+        source.load(),
         stop,
-        minimize,
-        names(free),
-        subject=subject or (),
-        knots={name: _count(name, text) for name, text in pairs(knots).items()},
-        knots_hold=knots_hold,
-        bounds=spans(bounds),
-        stepper=stepper,
-        options=pairs(option),
-        step=step,
-        output_interval=output_interval,
-        inputs=pairs(inputs),
-        input_hold=input_hold,
-        coordinates=coordinates,
+        search.minimize,
+        names(search.free),
+        subject=search.subject or (),
+        knots={name: _count(name, text) for name, text in pairs(search.knots).items()},
+        knots_hold=search.knots_hold,
+        bounds=spans(search.bounds),
         progress=lambda runs, value: tell(f"optimize: run {runs}, {value:.6g}", 0.0),
+        **run.named(),
     )
-    table = Table(title=found.name, title_justify="left")
-    for heading in ("value", "unit", "best", "at the start", ""):
-        table.add_column(heading, justify="right" if heading in {"best", "at the start"} else "left")
-    for item in found.items:
-        remark = "at a bound" if item.bound else ""
-        table.add_row(escape(item.name), escape(item.unit), f"{item.value:.9g}", f"{item.start:.6g}", remark)
-    for name, each in found.trajectories.items():
-        span, remark = f"{each.values.min():.6g} to {each.values.max():.6g}", f"over time, {each.time.size} values"
-        table.add_row(escape(name), escape(each.unit), span, "", remark)
-    line = f"{found.expression} = {found.least:.6g}, {found.before:.6g} at the start; {found.runs} runs"
     data = {
         "model": found.name,
         "stop": stop,
@@ -148,12 +109,23 @@ def optimize(
     }
     if found.trajectories:
         data["inputs"] = found.trajectories
-    writes: list[tuple[Path, Callable[[Path], object]]] = []
-    if output:
-        writes.append((output, lambda path: write_start(path, {**given, **found.values})))
-    if write_inputs:
-        writes.append((write_inputs, found.write_inputs))
-    return Report(data, (table, line), notices=found.notices, writes=tuple(writes))
+    inputs = ((write_inputs, found.write_inputs),) if write_inputs else ()
+    writes = (*start_writes(source, output, found.values), *inputs)
+    return Report(data, tuple(_shown(found)), notices=found.notices, writes=writes)
+
+
+def _shown(found: "Optimum") -> list[RenderableType]:
+    table = Table(title=found.name, title_justify="left")
+    for heading in ("value", "unit", "best", "at the start", ""):
+        table.add_column(heading, justify="right" if heading in {"best", "at the start"} else "left")
+    for item in found.items:
+        remark = "at a bound" if item.bound else ""
+        table.add_row(escape(item.name), escape(item.unit), f"{item.value:.9g}", f"{item.start:.6g}", remark)
+    for name, each in found.trajectories.items():
+        span, remark = f"{each.values.min():.6g} to {each.values.max():.6g}", f"over time, {each.time.size} values"
+        table.add_row(escape(name), escape(each.unit), span, "", remark)
+    line = f"{found.expression} = {found.least:.6g}, {found.before:.6g} at the start; {found.runs} runs"
+    return [table, line]
 
 
 def _count(name: str, text: str) -> int:

@@ -1,5 +1,6 @@
 """mbfmu reduce."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,20 +11,87 @@ from rich.table import Table
 
 from mbfmu.cli.choices import number, present
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.expansion import Group
+from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
     from mbfmu.analysis.reduction import FiniteElementModel, Frequency, Reduction
 
 
-def reduce(
-    tell: Tell,
+@dataclass(frozen=True, kw_only=True)
+class Elements(Group):
+    """A finite element model: a mesh with its material, or matrices with what stands beside them."""
+
     source: Annotated[
         Path,
         typer.Argument(
             metavar="MESH|MATRICES",
             help="a mesh that meshio reads, such as .msh or .inp, or matrices: an .npz file, or K as an .mtx file",
         ),
-    ],
+    ]
+    elasticity: Annotated[
+        float | None, typer.Option("--E", metavar="E", help="modulus of elasticity of a mesh, N/m2")
+    ] = None
+    poisson: Annotated[float | None, typer.Option("--nu", metavar="NU", help="Poisson's ratio of a mesh")] = None
+    density: Annotated[float | None, typer.Option("--rho", metavar="RHO", help="density of a mesh, kg/m3")] = None
+    mass: Annotated[Path | None, typer.Option("--mass", metavar="M.mtx", help="mass matrix beside K.mtx")] = None
+    nodes: Annotated[
+        Path | None, typer.Option("--nodes", metavar="NODES.csv", help="nodes beside K.mtx: node, x, y, z, set")
+    ] = None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return (self.source, *present(self.mass, self.nodes))
+
+    def read(self) -> "FiniteElementModel":
+        """Return the model.
+
+        Raises:
+            UsageError: the file is not there, or options do not go with one of its kind.
+        """
+        from mbfmu.analysis.reduction import Material, read_matrices, read_mesh
+        from mbfmu.analysis.reduction.matrices import ENDINGS
+
+        source, material = self.source, {"E": self.elasticity, "nu": self.poisson, "rho": self.density}
+        if not source.is_file():
+            raise UsageError(f"there is no file '{source}'")
+        if source.suffix.lower() in ENDINGS:
+            if given := [name for name, value in material.items() if value is not None]:
+                raise UsageError(f"matrices have their material in them: leave out --{given[0]}")
+            return read_matrices(source, self.mass, self.nodes)
+        if self.mass or self.nodes:
+            raise UsageError("--mass and --nodes go with a stiffness matrix in an .mtx file")
+        values = {name: value for name, value in material.items() if value is not None}
+        if missing := [name for name in material if name not in values]:
+            raise UsageError(f"a mesh needs a material: give --{' and --'.join(missing)}")
+        return read_mesh(source, Material(**values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Basis(Group):
+    """The modes that are kept."""
+
+    modes: Annotated[int, typer.Option("--modes", metavar="N", help="modes beside the static shapes of the frames")] = (
+        10
+    )
+    averaged: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--averaged", metavar="NODESET", help="interface that moves as its nodes do on average; default: rigid"
+        ),
+    ] = None
+    free_frames: Annotated[
+        bool,
+        typer.Option("--free-frames", help="modes with the frames besides frame_a free; default: with all frames held"),
+    ] = False
+    planar: Annotated[bool, typer.Option("--planar", help="only modes in the x-y plane, for planar systems")] = False
+    below: Annotated[float | None, typer.Option("--below", metavar="F", help="leave out modes above F Hz")] = None
+
+
+def reduce(
+    tell: Tell,
+    *,
     interface: Annotated[
         list[str],
         typer.Option(
@@ -33,30 +101,8 @@ def reduce(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="BODY.npz", help="file to write, .npz or .sid_fem")],
-    modes: Annotated[
-        int, typer.Option("--modes", metavar="N", help="modes beside the static shapes of the frames")
-    ] = 10,
-    averaged: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--averaged", metavar="NODESET", help="interface that moves as its nodes do on average; default: rigid"
-        ),
-    ] = None,
-    elasticity: Annotated[
-        float | None, typer.Option("--E", metavar="E", help="modulus of elasticity of a mesh, N/m2")
-    ] = None,
-    poisson: Annotated[float | None, typer.Option("--nu", metavar="NU", help="Poisson's ratio of a mesh")] = None,
-    density: Annotated[float | None, typer.Option("--rho", metavar="RHO", help="density of a mesh, kg/m3")] = None,
-    mass: Annotated[Path | None, typer.Option("--mass", metavar="M.mtx", help="mass matrix beside K.mtx")] = None,
-    nodes: Annotated[
-        Path | None, typer.Option("--nodes", metavar="NODES.csv", help="nodes beside K.mtx: node, x, y, z, set")
-    ] = None,
-    free_frames: Annotated[
-        bool,
-        typer.Option("--free-frames", help="modes with the frames besides frame_a free; default: with all frames held"),
-    ] = False,
-    planar: Annotated[bool, typer.Option("--planar", help="only modes in the x-y plane, for planar systems")] = False,
-    below: Annotated[float | None, typer.Option("--below", metavar="F", help="leave out modes above F Hz")] = None,
+    elements: Elements,
+    basis: Basis,
     stress: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,31 +119,30 @@ def reduce(
     """Reduce a finite element model to the modes of a flexible body (Craig and Bampton), for a ModalBody."""
     from mbfmu.analysis.reduction import reduce as reduced
     from mbfmu.base.files import check_outputs, ending_of
-    from mbfmu.errors import UsageError
     from mbfmu.model import write_modal
     from mbfmu.model.flexible.modal_data import ENDINGS
     from mbfmu.model.flexible.sid import SID
 
     if ending_of(output, ENDINGS) == SID and stress:
         raise UsageError(f"a {SID} file holds no stresses that are outputs: write a .npz file, or leave out --stress")
-    check_outputs((output, plot), (source, *present(mass, nodes)))
+    check_outputs((output, plot), elements.files)
     if plot:
         from mbfmu.show.plot import picture_format
 
         picture_format(plot)
     tell("read", 0.0)
-    model = _model(source, {"E": elasticity, "nu": poisson, "rho": density}, mass, nodes)
+    model = elements.read()
     names, places = _placed("--interface", interface)
     points, at = _placed("--stress", stress or [])
     found = reduced(
         model,
         names,
-        modes,
-        averaged=averaged or (),
+        basis.modes,
+        averaged=basis.averaged or (),
         places=places,
-        free_frames=free_frames,
-        planar=planar,
-        below=below,
+        free_frames=basis.free_frames,
+        planar=basis.planar,
+        below=basis.below,
         stress={name: at.get(name) for name in points},
         picture=surface,
         tell=tell,
@@ -118,8 +163,6 @@ def _placed(option: str, texts: list[str]) -> tuple[list[str], dict[str, tuple[f
     Raises:
         UsageError: a name is there twice, or a place is none.
     """
-    from mbfmu.errors import UsageError
-
     names: list[str] = []
     places = {}
     for text in texts:
@@ -130,27 +173,6 @@ def _placed(option: str, texts: list[str]) -> tuple[list[str], dict[str, tuple[f
         if equals:
             places[name] = tuple(number(f"{option} {name}", item) for item in place.split(","))
     return names, places
-
-
-def _model(
-    source: Path, material: dict[str, float | None], mass: Path | None, nodes: Path | None
-) -> "FiniteElementModel":
-    from mbfmu.analysis.reduction import Material, read_matrices, read_mesh
-    from mbfmu.analysis.reduction.matrices import ENDINGS
-    from mbfmu.errors import UsageError
-
-    if not source.is_file():
-        raise UsageError(f"there is no file '{source}'")
-    if source.suffix.lower() in ENDINGS:
-        if given := [name for name, value in material.items() if value is not None]:
-            raise UsageError(f"matrices have their material in them: leave out --{given[0]}")
-        return read_matrices(source, mass, nodes)
-    if mass or nodes:
-        raise UsageError("--mass and --nodes go with a stiffness matrix in an .mtx file")
-    values = {name: value for name, value in material.items() if value is not None}
-    if missing := [name for name in material if name not in values]:
-        raise UsageError(f"a mesh needs a material: give --{' and --'.join(missing)}")
-    return read_mesh(source, Material(**values))
 
 
 def _data(found: "Reduction", interface: list[str]) -> dict[str, Any]:

@@ -1,14 +1,15 @@
 """Options that commands share which read a robot's description."""
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbfmu.cli.choices import pairs
+from mbfmu.cli.expansion import shared
 from mbfmu.errors import UsageError
+
+if TYPE_CHECKING:
+    from mbfmu.model.robot_options import RobotOptions
 
 OPTIONS: dict[str, Any] = {
     "floating": Annotated[bool, typer.Option("--floating", help="of a robot: the root link moves freely")],
@@ -28,26 +29,6 @@ OPTIONS: dict[str, Any] = {
 """Annotation of each option, by the name of its argument."""
 
 
-def with_robot(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command whose argument `robot`, a `RobotOptions` or None, is made of options of the command line."""
-
-    @functools.wraps(function)
-    def run(*arguments: Any, **given: Any) -> Any:
-        asked = {name: given.pop(name) for name in OPTIONS}
-        return function(*arguments, **given, robot=_options(**asked) if any(asked.values()) else None)
-
-    signature = inspect.signature(function, eval_str=True)
-    kept = [item for item in signature.parameters.values() if item.name != "robot"]
-    more = [
-        inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=None if "list" in str(kind) else False, annotation=kind
-        )
-        for name, kind in OPTIONS.items()
-    ]
-    run.__dict__["__signature__"] = signature.replace(parameters=[*kept, *more])
-    return run
-
-
 def _options(
     floating: bool,
     fixed: bool,
@@ -56,9 +37,12 @@ def _options(
     effort_limits: bool,
     wrench: list[str] | None,
     package: list[str] | None,
-) -> Any:
+) -> "RobotOptions | None":
+    """Return the options of a robot; None if none is chosen."""
     from mbfmu.model.robot_options import RobotOptions
 
+    if not (floating or fixed or no_limits or no_friction or effort_limits or wrench or package):
+        return None
     if floating and fixed:
         raise UsageError("--floating and --fixed exclude each other")
     return RobotOptions(
@@ -69,3 +53,9 @@ def _options(
         wrenches=tuple(wrench or ()),
         packages=pairs(package),
     )
+
+
+ROBOT = shared(
+    {name: (kind, None if "list" in str(kind) else False) for name, kind in OPTIONS.items()}, _options, last=True
+)
+"""The options of a robot, which make one argument of a command."""

@@ -1,5 +1,6 @@
 """mbfmu simulate."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,29 +8,10 @@ import typer
 from rich.table import Table
 
 import mbfmu
-from mbfmu.cli.choices import (
-    Coordinates,
-    EnergyBalance,
-    Free,
-    InputHold,
-    Inputs,
-    ModelOrFmu,
-    Options,
-    Show,
-    Step,
-    Stepper,
-    Timeout,
-    Tolerance,
-    Values,
-    begun,
-    number,
-    pairs,
-    present,
-    refuse_free,
-    refuse_start,
-)
+from mbfmu.cli.choices import EnergyBalance, ModelOrFmu, ResultFile, Show, Timeout, number, pairs, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
+from mbfmu.cli.run_options import RunOptions
+from mbfmu.cli.sources import GuessedSource, check_files, shown_names
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,30 +24,11 @@ MOST = 12
 MONITORS = ("energy.total", "energy.balance", "constraint.position", "constraint.velocity")
 
 
-@with_robot
-def simulate(
-    tell: Tell,
-    model: ModelOrFmu,
-    stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time, s")],
-    stepper: Stepper = None,
-    option: Options = None,
-    step: Step = None,
-    tolerance: Tolerance = None,
-    coordinates: Coordinates = None,
-    energy_balance: EnergyBalance = False,
-    output_interval: Annotated[
-        float | None, typer.Option("--output-interval", metavar="DT", help="time between outputs, s")
-    ] = None,
-    values: Values = None,
-    free: Free = None,
-    inputs: Inputs = None,
-    input_hold: InputHold = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="OUT.csv", help="table of all variables: .csv, .parquet, .mat or .npz"),
-    ] = None,
-    show: Show = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
+@dataclass(frozen=True, kw_only=True)
+class SimulateSource(GuessedSource):
+    """A model or an FMU that is run; it may start in an equilibrium, or an FMU at a time."""
+
+    model: ModelOrFmu
     start: Annotated[
         str | None,
         typer.Option(
@@ -74,65 +37,64 @@ def simulate(
             help="start a model in an equilibrium that `mbfmu equilibrium` wrote; for an .fmu: the start time, s "
             "(default: that of its DefaultExperiment)",
         ),
-    ] = None,
+    ] = None
+
+    @property
+    def start_file(self) -> Path | None:
+        return Path(self.start) if self.start and Path(self.start).suffix in {".json", ".toml"} else None
+
+    @property
+    def start_time(self) -> float | None:
+        """Time at which an FMU starts, s."""
+        return number("--start", self.start) if self.start and not self.start_file else None
+
+
+def simulate(
+    tell: Tell,
+    *,
+    stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time, s")],
+    run: RunOptions,
+    source: SimulateSource,
+    energy_balance: EnergyBalance = False,
+    output: ResultFile = None,
+    show: Show = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
     timeout: Timeout = None,
-    robot: Any = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy in a process of its own."""
-    from mbfmu.base.files import check_outputs
-    from mbfmu.base.formats import format_of
-
-    if output:
-        format_of(output)
-    if plot:
-        from mbfmu.show.plot import picture_format, plot_result
-
-        picture_format(plot)
-    file = Path(start) if start and Path(start).suffix in {".json", ".toml"} else None
-    time = number("--start", start) if start and not file else None
-    check_outputs((output, plot), (model, *pairs(inputs).values(), *present(file)))
-    if model.endswith(".fmu"):
-        if robot:
-            raise UsageError(f"'{model}' has its robot inside: options of a robot go with export")
-        if stepper or option or coordinates or energy_balance:
-            raise UsageError(
-                f"'{model}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with "
-                "export"
-            )
-        refuse_free(model, free)
-        refuse_start(model, file)
-        source: Any = Path(model)
-    else:
-        source = mbfmu.load(model, begun(file, values), free or (), robot)
+    start = source.start_time
+    check_files(source, run, table=output, picture=plot)
+    if source.packed and (run.stepper or run.options or run.coordinates or energy_balance):
+        raise UsageError(
+            f"'{source.model}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with "
+            "export"
+        )
+    if source.packed:
+        source.refuse_model_options()
     result = mbfmu.simulate(
-        source,
+        Path(source.model) if source.packed else source.load(),
         stop,
-        stepper=stepper,
-        options=pairs(option),
-        step=step,
-        tolerance=tolerance,
-        output_interval=output_interval,
-        values=pairs(values) if isinstance(source, Path) else None,
-        inputs=pairs(inputs),
-        input_hold=input_hold,
-        coordinates=coordinates,
+        values=pairs(source.values) if source.packed else None,
         energy_balance=energy_balance,
-        show=[name.strip() for name in show.split(",")] if show else (),
-        start=time,
+        show=shown_names(show),
+        start=start,
         timeout=timeout,
         progress=lambda fraction: tell("simulate", fraction),
+        **run.named(),
     )
     if output:
         result.write(output)
     if plot:
+        from mbfmu.show.plot import plot_result
+
         tell("plot", 0.0)
-        plot_result(result, plot, Path(model).stem)
+        plot_result(result, plot, source.name)
     drift = max((result[name].max() for name in MONITORS[2:] if name in result.names), default=0.0)
     keeper = "a stepper that keeps them" if result.stepper.startswith("rattle") else "the stepper 'rattle'"
     violated = f"the constraints are violated by up to {drift:.2g}: take a smaller step, or {keeper}"
     return Report(
         {
-            "model": Path(model).stem,
+            "model": source.name,
             "stop": stop,
             "steps": result.steps,
             "seconds": result.seconds,

@@ -1,8 +1,9 @@
 """mbfmu sweep."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -10,34 +11,75 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import (
-    Coordinates,
-    Free,
-    InputHold,
-    Inputs,
-    ModelOrFmu,
-    Options,
-    Step,
-    Stepper,
-    Timeout,
-    Tolerance,
-    Values,
-    numbers,
-    pairs,
-    refuse_free,
-    settings,
-)
+from mbfmu.cli.choices import ModelOrFmu, Timeout, numbers, pairs
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
+from mbfmu.cli.expansion import Group
+from mbfmu.cli.run_options import MeasuredOptions
+from mbfmu.cli.sources import GuessedSource, check_files, refuse_free
 
 if TYPE_CHECKING:
     from mbfmu.analysis.study import Row
 
 
-@with_robot
+@dataclass(frozen=True, kw_only=True)
+class SweepSource(GuessedSource):
+    """A model or an FMU that is run with many values."""
+
+    model: ModelOrFmu
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points(Group):
+    """The values with which a model is run."""
+
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="NAME=START:STOP:N",
+            help="N equally spaced values; if repeated, every combination",
+            autocompletion=complete.values,
+        ),
+    ] = None
+    sample: Annotated[int, typer.Option("--sample", metavar="N", min=0, help="samples of the distributions")] = 0
+    distribution: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--distribution",
+            metavar="NAME=normal(MEAN,SD)|uniform(A,B)",
+            help="distribution of a value; may be repeated",
+            autocompletion=complete.values,
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", min=0, help="of the samples")] = 0
+
+    @property
+    def grids(self) -> dict[str, tuple[float, ...]]:
+        """Values of each name of which every combination is run."""
+        from mbfmu.analysis.study import grid  # not before it is needed
+
+        return {name: grid(name, text) for name, text in pairs(self.vary).items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Execution(Group):
+    """The processes in which runs are done, and what ends them."""
+
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="address of a Dask cluster; default: this machine"),
+    ] = None
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=1, help="local processes; default: one for each core")
+    ] = None
+    again: Annotated[bool, typer.Option("--again", help="run failed rows of the table again")] = False
+    timeout: Timeout = None
+
+
 def sweep(
     tell: Tell,
-    model: ModelOrFmu,
+    *,
+    source: SweepSource,
     stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time of each run, s")],
     measure: Annotated[
         list[str],
@@ -49,89 +91,37 @@ def sweep(
         Path,
         typer.Option("--output", "-o", metavar="OUT.csv|OUT.parquet", help="table; its rows are not run again"),
     ],
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary",
-            metavar="NAME=START:STOP:N",
-            help="N equally spaced values; if repeated, every combination",
-            autocompletion=complete.values,
-        ),
-    ] = None,
-    sample: Annotated[int, typer.Option("--sample", metavar="N", min=0, help="samples of the distributions")] = 0,
-    distribution: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--distribution",
-            metavar="NAME=normal(MEAN,SD)|uniform(A,B)",
-            help="distribution of a value; may be repeated",
-            autocompletion=complete.values,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="of the samples")] = 0,
-    stepper: Stepper = None,
-    option: Options = None,
-    step: Step = None,
-    tolerance: Tolerance = None,
-    coordinates: Coordinates = None,
-    output_interval: Annotated[
-        float | None, typer.Option("--output-interval", metavar="DT", help="time between the values measured, s")
-    ] = None,
-    values: Values = None,
-    free: Free = None,
-    inputs: Inputs = None,
-    input_hold: InputHold = False,
-    scheduler: Annotated[
-        str | None,
-        typer.Option("--scheduler", metavar="ADDRESS", help="address of a Dask cluster; default: this machine"),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", min=1, help="local processes; default: one for each core")
-    ] = None,
-    again: Annotated[bool, typer.Option("--again", help="run failed rows of the table again")] = False,
-    timeout: Timeout = None,
-    robot: Any = None,
+    points: Points,
+    run: MeasuredOptions,
+    execution: Execution,
 ) -> Report:
     """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""
-    from mbfmu.analysis.study import grid, refuse_structure
-    from mbfmu.base.files import check_outputs
+    from mbfmu.analysis.study import refuse_structure
 
-    check_outputs((output,), (model, *pairs(inputs).values()))
-    grids = {name: grid(name, text) for name, text in pairs(vary).items()}
-    packed = model.endswith(".fmu")
-    fixed: dict[str, Any] = dict(numbers(values) if packed else settings(values))
-    source: Any = Path(model)
-    if packed:
-        refuse_free(model, free)
-    else:
-        if robot is None:  # a robot's description has no arguments
-            refuse_structure(model, fixed, {name: items[0] for name, items in grids.items()})
-        source = mbfmu.load(model, fixed, free or (), robot)
+    check_files(source, run, other=output)
+    grids = points.grids
+    if source.packed:
+        refuse_free(source.model, source.free)
+    elif source.robot is None:  # a robot's description has no arguments
+        refuse_structure(source.model, source.fixed, {name: items[0] for name, items in grids.items()})
     rows = mbfmu.sweep(
-        source,
+        Path(source.model) if source.packed else source.load(),
         stop,
         measures=pairs(measure),
         vary=grids,
-        sample=sample,
-        distributions=pairs(distribution),
-        seed=seed,
-        stepper=stepper,
-        options=pairs(option),
-        step=step,
-        tolerance=tolerance,
-        output_interval=output_interval,
-        values=fixed if isinstance(source, Path) else None,
-        inputs=pairs(inputs),
-        input_hold=input_hold,
-        coordinates=coordinates,
+        sample=points.sample,
+        distributions=pairs(points.distribution),
+        seed=points.seed,
+        values=numbers(source.values) if source.packed else None,
         output=output,
-        again=again,
-        timeout=timeout,
-        scheduler=scheduler,
-        workers=workers,
+        again=execution.again,
+        timeout=execution.timeout,
+        scheduler=execution.scheduler,
+        workers=execution.workers,
         progress=lambda fraction: tell("sweep", fraction),
+        **run.named(),
     )
-    name = Path(model).stem
+    name = source.name
     done = [row for row in rows if not row.failure]
     failures = [row.failure for row in rows if row.failure]
     lost = f"{len(failures)} of {len(rows)} runs failed, the first: {next(iter(failures), '')}"

@@ -1,36 +1,22 @@
 """mbfmu view."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mbfmu.cli import complete
-from mbfmu.cli.choices import (
-    Coordinates,
-    Free,
-    InputHold,
-    Inputs,
-    Options,
-    Start,
-    Step,
-    Stepper,
-    Tolerance,
-    Values,
-    begun,
-    numbers,
-    pairs,
-    present,
-    refuse_free,
-    refuse_start,
-)
+from mbfmu.cli.choices import numbers, pairs
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.robot import with_robot
+from mbfmu.cli.run_options import ViewOptions
+from mbfmu.cli.sources import FreeSource, check_files, refuse_free, refuse_start
 
 
-@with_robot
-def view(
-    tell: Tell,
+@dataclass(frozen=True, kw_only=True)
+class ViewSource(FreeSource):
+    """A model or an FMU that is run, or a recorded run."""
+
     model: Annotated[
         str,
         typer.Argument(
@@ -38,7 +24,13 @@ def view(
             help="a model by name or path, an .fmu file, or a recorded run (.csv, .parquet, .mat, .npz)",
             autocompletion=complete.models,
         ),
-    ],
+    ]
+
+
+def view(
+    tell: Tell,
+    *,
+    source: ViewSource,
     geometry: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,19 +49,7 @@ def view(
         float | None, typer.Option("--at", metavar="T", help="time of the state about which the mode is, s")
     ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="stop time, s (default: 10)")] = None,
-    stepper: Stepper = None,
-    option: Options = None,
-    step: Step = None,
-    tolerance: Tolerance = None,
-    coordinates: Coordinates = None,
-    output_interval: Annotated[
-        float | None, typer.Option("--output-interval", metavar="DT", help="time between pictures, s")
-    ] = None,
-    values: Values = None,
-    start: Start = None,
-    free: Free = None,
-    inputs: Inputs = None,
-    input_hold: InputHold = False,
+    run: ViewOptions,
     up: Annotated[
         str | None,
         typer.Option(
@@ -83,32 +63,34 @@ def view(
         float,
         typer.Option("--deformation", metavar="FACTOR", help="factor of the displacements of flexible bodies"),
     ] = 1.0,
-    robot: Any = None,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
-    from mbfmu.base.files import check_outputs
-    from mbfmu.model.library import is_fmu
     from mbfmu.show.viewer import refuse_page, view
 
-    name = Path(model).stem
-    path = output or Path(f"{name}.html")
+    path = output or Path(f"{source.name}.html")
     refuse_page(path)
     models = _models(geometry)
-    read = (*models.values(),) if isinstance(models, dict) else (models,) if models else ()
-    check_outputs((path,), (model, *read, *pairs(inputs).values(), *present(start)))
-    if is_fmu(model):
-        refuse_start(model, start)
+    check_files(source, run, other=path, read=models.values() if isinstance(models, dict) else [models or source.model])
+    if source.packed:
+        refuse_start(source.model, source.start)
         if not models:
-            refuse_free(model, free)
+            refuse_free(source.model, source.free)
     page = view(
-        model, stop, model=models, mode=mode, at=at, up=up, stepper=stepper, options=pairs(option), step=step,
-        tolerance=tolerance, output_interval=output_interval,
-        values=numbers(values) if is_fmu(model) else begun(start, values), free=free or (), robot=robot,
-        inputs=pairs(inputs), input_hold=input_hold, coordinates=coordinates,
-        deformation=deformation, progress=lambda fraction: tell("view", fraction),
-    )  # fmt: skip
+        source.model,
+        stop,
+        model=models,
+        mode=mode,
+        at=at,
+        up=up,
+        values=numbers(source.values) if source.packed else source.fixed,
+        free=source.guessed,
+        robot=source.robot,
+        deformation=deformation,
+        progress=lambda fraction: tell("view", fraction),
+        **run.named(),
+    )
     page.write(path)
-    return Report({"model": name, "stop": page.stop}, wrote=(path,))
+    return Report({"model": source.name, "stop": page.stop}, wrote=(path,))
 
 
 def _models(given: list[str] | None) -> str | dict[str, str] | None:

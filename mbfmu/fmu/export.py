@@ -10,14 +10,15 @@ import re
 import sys
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import mbfmu
-from mbfmu.base.arguments import checked
+from mbfmu.base.described import Described, takes
 from mbfmu.base.files import ending_of, write_aside
 from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.fmu.description import Binary, Header, check_texts, model_description
@@ -33,6 +34,7 @@ from mbfmu.kernel import Interpreted, describe, vector
 from mbfmu.kernel.toolchain import BuildError
 from mbfmu.model import Model, System, flatten, guess
 from mbfmu.model.library import model_of
+from mbfmu.prepared import settings
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.stepper import Choice
 
@@ -57,55 +59,75 @@ LONGEST_NAME = 100
 """Number of characters of a model's name that the names of files inside an FMU keep."""
 
 
-@checked
-def export(
-    system: Model | str | os.PathLike[str],
-    path: str | os.PathLike[str] | None = None,
-    *,
-    stepper: str | Choice | None = None,
-    options: Mapping[str, Any] | None = None,
-    step: float = 1e-3,
-    tolerance: float = 0.0,
-    stop: float = 10.0,
-    coordinates: str | None = None,
-    energy_balance: bool = False,
-    choose: Sequence[str] = (),
-    kind: str = "cs",
-    backend: str = "python",
-    fmi: str = "2.0",
-    platforms: Sequence[str] | None = None,
-    real_time: int | None = None,
-    progress: Callable[[str, float], None] = lambda _phase, _done: None,
-) -> Path:
-    """Write a mechanism with a stepper as an FMU, for co-simulation or for solvers of their own.
+@dataclass(frozen=True)
+class ExportArguments:
+    """The arguments of `export`."""
 
-    Args:
-        system: the model, a name in models/, or the path of a model file.
-        path: path of the .fmu file; default: the system's name (and ``_inverse``), in the current folder.
-        stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")`;
-            None: the one the model names, else one that suits the structure of the equations.
-        options: options of the stepper.
-        step: default of solver.step, s.
-        tolerance: default of solver.tolerance; 0: equal steps.
-        stop: default stop time, s.
-        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
-        energy_balance: whether `energy.balance` is an output: stored energy plus losses minus what was put in, J.
-        choose: coordinates of joints and bodies whose start values a master may have met or not, in a mechanism with
-            closed loops or couplings: for each, the parameter ``start.fixed.`` and its name is 1 where the start value
-            is met, 0 where it is a guess. Their defaults are the model's; a coordinate without a start value there gets
-            its value at the model's own start as a guess.
-        kind: ``cs``: co-simulation, the mechanism moves as forces tell it; ``me``: model exchange, a solver of the
-            master's own integrates the equations instead of a stepper (native only); ``both``: a binary for each;
-            ``inverse``: co-simulation in which coordinates, rates and accelerations of all joints are inputs, efforts
-            of the drives and reactions are outputs (for trees of joints with one axis each, all of them driven).
-        backend: ``python``: a pythonfmu slave; its compiled kernel is for 64-bit Linux, elsewhere it is interpreted,
-            and the Python there needs casadi. ``native``: compiled C with its source, which needs nothing.
-        fmi: version of FMI, ``2.0`` or ``3.0``, which is for the native back end.
-        platforms: platforms that the FMU runs on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this
-            machine's, as others need the package ziglang.
-        real_time: fixed number of corrections of each stage of a step, converged or not, so that all steps do the same
-            work (native only); None: as many as the equations need.
-        progress: called at the beginning of each phase, with its name and the fraction of the phases that are done.
+    system: Annotated[
+        Model | str | os.PathLike[str], Described("the model, a name in models/, or the path of a model file")
+    ]
+    path: Annotated[
+        str | os.PathLike[str] | None,
+        Described("path of the .fmu file; default: the system's name (and ``_inverse``), in the current folder"),
+    ] = None
+    _: KW_ONLY
+    stepper: Annotated[str | Choice | None, settings.STEPPER] = None
+    options: Annotated[Mapping[str, Any] | None, settings.OPTIONS] = None
+    step: Annotated[float, Described("default of solver.step", unit="s")] = 1e-3
+    tolerance: Annotated[float, Described("default of solver.tolerance; 0: equal steps")] = 0.0
+    stop: Annotated[float, Described("default stop time", unit="s")] = 10.0
+    coordinates: Annotated[str | None, settings.COORDINATES] = None
+    energy_balance: Annotated[bool, settings.ENERGY_BALANCE] = False
+    choose: Annotated[
+        Sequence[str],
+        Described(
+            "coordinates of joints and bodies whose start values a master may have met or not, in a mechanism "
+            "with closed loops or couplings: for each, the parameter ``start.fixed.`` and its name is 1 where the "
+            "start value is met, 0 where it is a guess. Their defaults are the model's; a coordinate without a "
+            "start value there gets its value at the model's own start as a guess"
+        ),
+    ] = ()
+    kind: Annotated[
+        str,
+        Described(
+            "``cs``: co-simulation, the mechanism moves as forces tell it; ``me``: model exchange, a solver of "
+            "the master's own integrates the equations instead of a stepper (native only); ``both``: a binary for "
+            "each; ``inverse``: co-simulation in which coordinates, rates and accelerations of all joints are "
+            "inputs, efforts of the drives and reactions are outputs (for trees of joints with one axis each, all "
+            "of them driven)"
+        ),
+    ] = "cs"
+    backend: Annotated[
+        str,
+        Described(
+            "``python``: a pythonfmu slave; its compiled kernel is for 64-bit Linux, elsewhere it is interpreted, "
+            "and the Python there needs casadi. ``native``: compiled C with its source, which needs nothing"
+        ),
+    ] = "python"
+    fmi: Annotated[str, Described("version of FMI, ``2.0`` or ``3.0``, which is for the native back end")] = "2.0"
+    platforms: Annotated[
+        Sequence[str] | None,
+        Described(
+            "platforms that the FMU runs on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this "
+            "machine's, as others need the package ziglang"
+        ),
+    ] = None
+    real_time: Annotated[
+        int | None,
+        Described(
+            "fixed number of corrections of each stage of a step, converged or not, so that all steps do the same "
+            "work (native only); None: as many as the equations need"
+        ),
+    ] = None
+    progress: Annotated[
+        Callable[[str, float], None],
+        Described("called at the beginning of each phase, with its name and the fraction of the phases that are done"),
+    ] = lambda _phase, _done: None
+
+
+@takes(ExportArguments)
+def export(request: ExportArguments) -> Path:
+    """Write a mechanism with a stepper as an FMU, for co-simulation or for solvers of their own.
 
     Returns:
         The path of the file written; it appears whole or not at all.
@@ -118,50 +140,65 @@ def export(
         FmuError: there is no compiler for a platform, or it fails.
         MbfmuError: the file cannot be written.
     """
+    platforms = request.platforms
+    system = request.system
     system = model_of(system)
-    if kind not in KINDS:
-        raise UsageError(f"there is no kind '{kind}' of FMU; {nearest(kind, KINDS)}")
-    inverse = kind == "inverse"
-    target = Path(path) if path is not None else Path(f"{system.name}{'_inverse' if inverse else ''}.fmu")
+    if request.kind not in KINDS:
+        raise UsageError(f"there is no kind '{request.kind}' of FMU; {nearest(request.kind, KINDS)}")
+    inverse = request.kind == "inverse"
+    target = (
+        Path(request.path) if request.path is not None else Path(f"{system.name}{'_inverse' if inverse else ''}.fmu")
+    )
     ending_of(target, (".fmu",))
-    if not (math.isfinite(stop) and stop > 0):
-        raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    if backend not in PLATFORMS:
-        raise UsageError(f"there is no back end '{backend}'; {nearest(backend, PLATFORMS)}")
-    native = backend == "native"
-    if fmi not in VERSIONS:
-        raise UsageError(f"there is no FMI version '{fmi}' here; {nearest(fmi, VERSIONS)}")
-    if fmi != "2.0" and not native:
-        raise UsageError(f"FMI {fmi} needs the native back end, as pythonfmu makes FMI 2.0 only: --backend native")
+    if not (math.isfinite(request.stop) and request.stop > 0):
+        raise UsageError(f"the stop time is {request.stop} s; it must be a positive number")
+    if request.backend not in PLATFORMS:
+        raise UsageError(f"there is no back end '{request.backend}'; {nearest(request.backend, PLATFORMS)}")
+    native = request.backend == "native"
+    if request.fmi not in VERSIONS:
+        raise UsageError(f"there is no FMI version '{request.fmi}' here; {nearest(request.fmi, VERSIONS)}")
+    if request.fmi != "2.0" and not native:
+        raise UsageError(
+            f"FMI {request.fmi} needs the native back end, as pythonfmu makes FMI 2.0 only: --backend native"
+        )
     if platforms is None:
-        platforms = default_platforms() if native else PLATFORMS[backend]
+        platforms = default_platforms() if native else PLATFORMS[request.backend]
     for name in platforms:
-        if name not in PLATFORMS[backend]:
+        if name not in PLATFORMS[request.backend]:
             who = "the native back end makes no binary" if native else "pythonfmu has no loader"
-            raise UsageError(f"{who} for '{name}'; {nearest(name, PLATFORMS[backend])}")
-    if real_time is not None and (not native or real_time < 1):
+            raise UsageError(f"{who} for '{name}'; {nearest(name, PLATFORMS[request.backend])}")
+    if request.real_time is not None and (not native or request.real_time < 1):
         raise UsageError("real time needs the native back end, and at least one correction: --backend native")
-    if real_time and tolerance:
+    if request.real_time and request.tolerance:
         raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
-    if "me" in KINDS[kind]:
-        _check_exchange(kind, native, stepper, options, tolerance, real_time)
+    if "me" in KINDS[request.kind]:
+        _check_exchange(request.kind, native, request.stepper, request.options, request.tolerance, request.real_time)
     phases = [DERIVE, *([START, WRITE, *map(compiling, platforms)] if native else [COMPILE]), PACK]
 
     def tell(phase: str) -> None:
-        progress(phase, phases.index(phase) / len(phases))
+        request.progress(phase, phases.index(phase) / len(phases))
 
     tell(DERIVE)
-    if choose:
-        system = _with_guesses(system, choose)
-    anywhere = partial(prepare, system, step=step, portable=True)
-    asked = partial(anywhere, coordinates=coordinates, energy_balance=energy_balance, choices=choose)
-    exchanged = asked("direct", {}) if "me" in KINDS[kind] else None
-    if exchanged and kind == "me":
+    if request.choose:
+        system = _with_guesses(system, request.choose)
+    anywhere = partial(prepare, system, step=request.step, portable=True)
+    asked = partial(
+        anywhere, coordinates=request.coordinates, energy_balance=request.energy_balance, choices=request.choose
+    )
+    exchanged = asked("direct", {}) if "me" in KINDS[request.kind] else None
+    if exchanged and request.kind == "me":
         prepared = exchanged
     else:
-        both = kind == "both"
-        indicators = both and fmi != "2.0"  # which are variables there
-        prepared = asked(stepper, options, tolerance=tolerance, inverse=inverse, states=both, indicators=indicators)
+        both = request.kind == "both"
+        indicators = both and request.fmi != "2.0"  # which are variables there
+        prepared = asked(
+            request.stepper,
+            request.options,
+            tolerance=request.tolerance,
+            inverse=inverse,
+            states=both,
+            indicators=indicators,
+        )
     if exchanged and exchanged.outline.guards != prepared.outline.guards:
         raise UsageError(
             f"the stepper '{prepared.scheme.name}' decides contacts by steps, and model exchange by events: leave the "
@@ -170,23 +207,23 @@ def export(
     tell(START if native else COMPILE)
     library = None if native else _library(prepared, platforms)
     kernel = Interpreted(describe(prepared.bundle)) if native else None
-    x = prepared.initial_state(kernel=kernel, stepping=kind != "me")
+    x = prepared.initial_state(kernel=kernel, stepping=request.kind != "me")
     parts: list[Native] = []
     if native:
-        name, kinds = _identifier(prepared), KINDS[kind]
+        name, kinds = _identifier(prepared), KINDS[request.kind]
         start = prepared.states_of(x) if exchanged else ()
         if "cs" in kinds:
-            parts.append(Native(prepared, name, real_time or 0, kinds, fmi=fmi, start=start))
+            parts.append(Native(prepared, name, request.real_time or 0, kinds, fmi=request.fmi, start=start))
         if exchanged:
             me = f"{name}_me" if parts else name
-            parts.append(Native(exchanged, me, 0, kinds, exchange=True, fmi=fmi, start=start))
+            parts.append(Native(exchanged, me, 0, kinds, exchange=True, fmi=request.fmi, start=start))
     picture = None
     if prepared.dae.skeleton:
         p = prepared.dae.extended(prepared.dae.p_default())
         picture = drawing(prepared.dae, prepared.coordinates_of(x), p)
     table = parts[0].interface if parts else interface(prepared)
-    members = _common(prepared, table, picture, fmi if native else None)
-    header = _header(prepared, kind, stop)
+    members = _common(prepared, table, picture, request.fmi if native else None)
+    header = _header(prepared, request.kind, request.stop)
     if parts:
         members = _native(parts, header, members, platforms, tell)
     else:

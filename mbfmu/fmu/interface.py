@@ -19,7 +19,8 @@ from mbfmu.kernel.bundle import Bundle
 from mbfmu.model.mechanism import FIXED
 from mbfmu.model.variable_type import VariableType
 from mbfmu.prepared.failures import remedies
-from mbfmu.prepared.prepare import LARGEST_TOLERANCE, Prepared
+from mbfmu.prepared.prepare import Prepared
+from mbfmu.prepared.settings import LARGEST_TOLERANCE
 from mbfmu.stepper import Scheme
 
 STEP = "solver.step"

@@ -33,6 +33,36 @@ class Unknown(NamedTuple):
     guard: int
 
 
+class StepWeights(NamedTuple):
+    """StepWeights of what a step begins with, from those of its end.
+
+    Args:
+        x: of the state.
+        u: of the inputs at the time from which steps are counted, then of their time derivatives.
+        p: of the parameters.
+    """
+
+    x: Vector
+    u: Vector | int
+    p: Vector
+
+
+class Change(NamedTuple):
+    """A change of what a span begins with.
+
+    Args:
+        u: of the inputs at its beginning.
+        du: of their time derivatives.
+        p: of the parameters.
+        x: of the state.
+    """
+
+    u: Vector
+    du: Vector
+    p: Vector
+    x: Vector
+
+
 def address(array: Array, first: int = 0) -> int:
     """Return the address of an entry of an array in one piece, which stands for the vector from there on.
 
@@ -97,9 +127,17 @@ class Recording(Compiled):
         return x1, self._read_status()
 
     def record_adjoint(
-        self, record: int, u: Vector, du: Vector, p: Vector, t: float, h: float, first: int, end: int, wx: Vector,
-        wu: Vector | int, wp: Vector,
-    ) -> int:  # fmt: skip
+        self,
+        record: int,
+        u: Vector,
+        du: Vector,
+        p: Vector,
+        t: float,
+        h: float,
+        first: int,
+        end: int,
+        weights: StepWeights,
+    ) -> int:
         """Turn weights of the state after recorded steps into those before them; return a code of `runtime.CODES`.
 
         Args:
@@ -111,11 +149,9 @@ class Recording(Compiled):
             h: as for `record`.
             first: as for `record`.
             end: as for `record`.
-            wx: weights of the state.
-            wu: weights of the inputs at time t, then of their time derivatives.
-            wp: weights of the parameters.
+            weights: those of the state are turned, those of inputs and parameters are added to.
         """
-        return int(self._record_adjoint(record, u, du, p, t, h, first, end, wx, wu, wp, self._room))
+        return int(self._record_adjoint(record, u, du, p, t, h, first, end, *weights, self._room))
 
     def initialize_adjoint(
         self, s: Vector, u: Vector, p: Vector, t: float, h: float, wx: Vector, wu: Vector | int, wp: Vector
@@ -165,9 +201,8 @@ class Following(Compiled):
         return sx, None if known else Unknown("UNKNOWN", t, 0)
 
     def follow(
-        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float, su: Vector,
-        sdu: Vector, sp: Vector, sx: Vector,
-    ) -> tuple[Vector, Unknown | None]:  # fmt: skip
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float, change: Change
+    ) -> tuple[Vector, Unknown | None]:
         """Return the change of the state over the span H, and a reason if it is unknown.
 
         Args:
@@ -179,13 +214,11 @@ class Following(Compiled):
             H: as for `communicate`.
             h_max: as for `communicate`.
             tol: as for `communicate`.
-            su: change of the inputs at time t.
-            sdu: change of their time derivatives.
-            sp: change of the parameters.
-            sx: change of the state x.
+            change: the change that is followed.
         """
-        found, where = self._state(*sx), (ctypes.c_double * 2)()
-        reason = self._follow(x, u, du, p, t, H, h_max, tol, su, sdu, sp, found, where, self._room)
+        found, where = self._state(*change.x), (ctypes.c_double * 2)()
+        changes = change.u, change.du, change.p, found
+        reason = self._follow(x, u, du, p, t, H, h_max, tol, *changes, where, self._room)
         return found, Unknown(REASONS[reason], where[0], int(where[1])) if reason else None
 
     def outputs_tangent(self, x: Vector, u: Vector, p: Vector, t: float, sx: Vector, su: Vector, sp: Vector) -> Vector:

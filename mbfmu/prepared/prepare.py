@@ -1,12 +1,11 @@
 """Model -> Prepared: its equations, its stepper and its kernel, ready to run or to pack."""
 
 import math
-import reprlib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from mbfmu.base.arguments import number
 from mbfmu.base.cache import verified
+from mbfmu.base.described import refuse_wrong, takes
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.branches import start_notices
 from mbfmu.dae.choice import chosen
@@ -34,14 +33,13 @@ from mbfmu.kernel.toolchain import Library
 from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline
+from mbfmu.prepared.preparation import Preparation
+from mbfmu.prepared.settings import RunSettings
 from mbfmu.prepared.start_cache import CachedStart, cache_key
-from mbfmu.stepper import Choice, Scheme, Usual, family_of, make_scheme, named, usual_stepper
+from mbfmu.stepper import Scheme, Usual, family_of, make_scheme, named, usual_stepper
 
 Parts = tuple[Dae, Scheme, Bundle, Usual | None]
 """The equations, the stepper, its functions, and why it has that stepper if none was named."""
-
-LARGEST_TOLERANCE = 0.1
-"""Largest value of solver.tolerance."""
 
 
 @dataclass(frozen=True)
@@ -302,70 +300,66 @@ class Prepared:
         return tuple(float(entries[place]) for place in state_places(dae))
 
 
-def prepare(
-    system: Model,
-    stepper: str | Choice | None,
-    options: Mapping[str, Any] | None,
-    step: float,
-    tolerance: float = 0.0,
-    coordinates: str | None = None,
-    formulas: Mapping[str, str] | None = None,
-    energy_balance: bool = False,
-    choices: Sequence[str] = (),
-    inverse: bool = False,
-    states: bool = False,
-    indicators: bool = False,
-    portable: bool = False,
-) -> Prepared:
+@takes(Preparation)
+def prepare(request: Preparation) -> Prepared:
     """Derive a model's equations and compose them with a stepper.
 
-    Args:
-        system: the mechanism.
-        stepper: name of the stepper, or one with its options such as `mbfmu.Rattle(iteration="simplified")`;
-            None: the one the model names, else one that suits the structure of the equations (see `usual_stepper`).
-        options: its options.
-        step: default of solver.step, s.
-        tolerance: default of solver.tolerance; 0: equal steps.
-        coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
-        formulas: inputs that are expressions of ``time`` in the equations, by name (see `derive`).
-        energy_balance: whether `energy.balance` is an output.
-        choices: coordinates for which a parameter chooses between a start value and a guess (see `derive`).
-        inverse: whether the equations are those of the inverse dynamics, see `inverse_of`.
-        states: whether the state and its time derivative are outputs.
-        indicators: whether event indicators are outputs with them.
-        portable: whether the kernel runs on other machines of this kind too, such as one to be packed; else it has all
-            instructions of this processor.
-
     Raises:
-        ModelError, StepperError, UnknownNameError: what was asked for cannot be.
+        ModelError, StepperError, UnknownNameError: what was requested cannot be.
         UsageError: the step is not a positive number, or the model has no energy balance.
     """
-    if not 0 < number(step) < math.inf:
-        raise UsageError(f"the step is {reprlib.repr(step)} s; it must be a positive number, such as 0.001")
-    if not 0 <= tolerance <= LARGEST_TOLERANCE:
-        raise UsageError(
-            f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
-        )
-    stepper, options = named(stepper, options)
-    formulas = dict(formulas or {})
-    coordinates = None if coordinates is None else str(chosen(coordinates))
-    asked = formulas, energy_balance, tuple(choices), inverse, states, indicators
-    given = stepper or ("" if inverse else system.stepper)
-    equal = 0.0 if tolerance else step
-    key = partial(cache_key, system, stepper, options, coordinates, tolerance > 0, *asked, portable)
-    keys: tuple[str | None, str | None] = (key(), None)
-    cached = _cached(keys[0], equal)
-    if not (cached or given):
-        keys = (keys[0], key(long=True))
-        cached = _cached(keys[1], equal)
-    if cached:
-        system = deepcopy(system)  # its lists and mappings may change before it is derived
-    derived = partial(_derived, system, stepper, options, tolerance, equal, coordinates, *asked)
-    chosen_by = "user" if stepper else "model" if system.stepper else ""
-    prepared = Prepared(derived, step, tolerance, keys, cached, chosen_by, portable, coordinates or "")
+    refuse_wrong(request)
+    stepper, options = named(request.stepper, request.options)
+    request = replace(
+        request,
+        stepper=stepper,
+        options=options,
+        coordinates=None if request.coordinates is None else str(chosen(request.coordinates)),
+        formulas=dict(request.formulas or {}),
+        choices=tuple(request.choices),
+    )
+    keys: tuple[str | None, str | None] = (cache_key(request), None)
+    cached = _cached(keys[0], request.equal_step)
+    if not (cached or request.named):
+        keys = (keys[0], cache_key(request, long=True))
+        cached = _cached(keys[1], request.equal_step)
+    system = deepcopy(request.system) if cached else request.system  # its lists may change before it is derived
+    prepared = Prepared(
+        partial(_derived, replace(request, system=system), options),
+        request.step,
+        request.tolerance,
+        keys,
+        cached,
+        "user" if stepper else "model" if system.stepper else "",
+        request.portable,
+        request.coordinates or "",
+    )
     if not cached:
-        prepared.dae  # noqa: B018 - what was asked for is refused here, not later
+        prepared.dae  # noqa: B018 - what was requested is refused here, not later
     return prepared
+
+
+def prepare_run(
+    system: Model, settings: RunSettings, formulas: Mapping[str, str] | None = None, balance: bool = False
+) -> Prepared:
+    """Return a model prepared for a run; errors as for `prepare`.
+
+    Args:
+        system: the model.
+        settings: those of the run.
+        formulas: inputs that are expressions of ``time`` in the equations, by name.
+        balance: whether `energy.balance` is an output.
+    """
+    return prepare(
+        system,
+        settings.stepper,
+        settings.options,
+        settings.longest,
+        settings.tolerance or 0.0,
+        settings.coordinates,
+        formulas,
+        balance,
+    )
 
 
 def check_steps(what: str, span: float, step: float, most: float = MOST_STEPS) -> None:
@@ -394,24 +388,21 @@ def _cached(key: str | None, step: float) -> CachedStart | None:
     return found if usual is None or usual.suits(step) else None
 
 
-def _derived(
-    system: Model, stepper: str | None, options: Mapping[str, Any], tolerance: float, step: float,
-    coordinates: str | None, formulas: Mapping[str, str], energy_balance: bool, choices: Sequence[str], inverse: bool,
-    states: bool, indicators: bool,
-) -> Parts:  # fmt: skip
-    asked = stepper or ("" if inverse else system.stepper)
-    by_step = family_of(asked).contacts if asked else False if inverse else None
-    dae = derive(system, coordinates, formulas, choices, by_step)
-    if energy_balance:
+def _derived(request: Preparation, options: Mapping[str, Any]) -> Parts:
+    """Return the parts of a model; options: of its stepper."""
+    requested = request.named
+    by_step = family_of(requested).contacts if requested else False if request.inverse else None
+    dae = derive(request.system, request.coordinates, request.formulas, request.choices, by_step)
+    if request.energy_balance:
         dae = with_balance(dae)
-    if inverse:
+    if request.inverse:
         dae = inverse_of(dae)
-    if states:
-        dae = with_states(dae, indicators)
-    usual = None if asked else usual_stepper(dae, step)
-    stepper = usual.name if usual else asked
+    if request.states:
+        dae = with_states(dae, request.indicators)
+    usual = None if requested else usual_stepper(dae, request.equal_step)
+    stepper = usual.name if usual else requested
     scheme = make_scheme(dae, stepper, options)
-    if tolerance and scheme.multistep:
+    if request.tolerance and scheme.multistep:
         raise StepperError(
             f"stepper '{stepper}' is a multistep method here and cannot choose its steps by a tolerance: leave the "
             "tolerance out, or take a one-step method such as 'projected'"

@@ -16,7 +16,6 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -32,8 +31,8 @@ from mbfmu.dae.vibration import Vibration
 from mbfmu.errors import MbfmuError
 from mbfmu.kernel.failure import Bound
 from mbfmu.kernel.toolchain import for_kernels
-from mbfmu.model import Model
 from mbfmu.prepared.outline import Outline
+from mbfmu.prepared.preparation import Preparation
 from mbfmu.stepper import FAMILIES, Usual
 
 ROOMS = ("model", "dae", "stepper", "kernel", "prepared")
@@ -55,63 +54,40 @@ class CachedStart:
     library: Path
 
 
-def cache_key(
-    system: Model,
-    stepper: str | None,
-    options: Mapping[str, Any],
-    coordinates: str | None,
-    tolerant: bool,
-    formulas: Mapping[str, str] | None = None,
-    energy_balance: bool = False,
-    choices: Sequence[str] = (),
-    inverse: bool = False,
-    states: bool = False,
-    indicators: bool = False,
-    portable: bool = False,
-    long: bool = False,
-) -> str | None:
+def cache_key(request: Preparation, long: bool = False) -> str | None:
     """Return the hash of all that decides the outline and the compiled kernel; None if the model is not to be cached.
 
+    Of a tolerance it has only whether there is one, which not every stepper takes.
+
     Args:
-        system: the model.
-        stepper: its name, as a user gives it.
-        options: its options, as a user gives them.
-        coordinates: as a user gives them.
-        tolerant: a tolerance is asked for, which not every stepper takes.
-        formulas: inputs that are formulas in the equations, by name.
-        energy_balance: the output `energy.balance` is asked for.
-        choices: coordinates for which a parameter chooses between a start value and a guess.
-        inverse: the equations are those of the inverse dynamics.
-        states: the state is asked for as outputs.
-        indicators: event indicators are asked for with it.
-        portable: the kernel is to run on other machines of this kind too.
+        request: the model, with its stepper by name, and what it is prepared for.
         long: no stepper is named, and the step is too long for the one that is taken else.
     """
-    compiler = for_kernels(portable)
+    compiler = for_kernels(request.portable)
     if compiler is None or not all(_owned(family.make, "mbfmu.stepper.") for family in FAMILIES.values()):
         return None
-    if (stepper or system.stepper or "direct") not in FAMILIES:  # of another package
+    if (request.stepper or request.system.stepper or "direct") not in FAMILIES:  # of another package
         return None
     try:
-        request = _canonical(
+        content = _canonical(
             [
-                system,
-                stepper,
-                dict(options),
-                coordinates,
-                tolerant,
-                dict(formulas or {}),
-                energy_balance,
-                list(choices),
-                inverse,
-                states,
-                indicators,
+                request.system,
+                request.stepper,
+                dict(request.options or {}),
+                request.coordinates,
+                request.tolerance > 0,
+                dict(request.formulas or {}),
+                request.energy_balance,
+                list(request.choices),
+                request.inverse,
+                request.states,
+                request.indicators,
                 long,
             ]
         )
     except _ForeignError:
         return None
-    return _hash(repr([request, compiler, PROGRAM]).encode())
+    return _hash(repr([content, compiler, PROGRAM]).encode())
 
 
 class _ForeignError(Exception):

@@ -13,15 +13,15 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from ctypes import c_double, c_int, c_uint
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import fmpy
 import numpy as np
 
-from mbfmu.base.arguments import checked
+from mbfmu.base.described import Described, takes
 from mbfmu.base.result import Result
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmi.instance import Messages, instantiate
@@ -29,9 +29,10 @@ from mbfmu.fmi.plan import KINDS, VALUES
 from mbfmu.fmi.reading import BASE, ScaledUnit
 from mbfmu.fmu.conversion import conversion
 from mbfmu.fmu.ssp import Wire, refuse_source, refuse_types
+from mbfmu.prepared.settings import InputValue
 from mbfmu.run.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
 from mbfmu.run.fmu import course_of, read_fmu, start_value, unit_of
-from mbfmu.run.inputs import Course, InputValue, courses
+from mbfmu.run.inputs import Course, courses
 from mbfmu.run.model import communication_points
 
 Order = Literal["jacobi", "gauss_seidel"]
@@ -58,45 +59,72 @@ SOURCES = ("output", "local", "calculatedParameter")
 """Causalities of the variables that inputs may follow."""
 
 
-@checked
-def couple(
-    fmus: Mapping[str, str | os.PathLike[str]],
-    connections: Iterable[Wire | tuple[str, str]],
-    stop: float,
-    step: float,
-    *,
-    order: Order = "gauss_seidel",
-    extrapolation: int = 1,
-    passes: int = 1,
-    tolerance: float = 0.0,
-    values: Mapping[str, float | bool] | None = None,
-    inputs: Mapping[str, InputValue] | None = None,
-    outputs: Sequence[str] = (),
-) -> CoupledResult:
+@dataclass(frozen=True)
+class CoupleArguments:
+    """The arguments of `couple`."""
+
+    fmus: Annotated[
+        Mapping[str, str | os.PathLike[str]],
+        Described(
+            "paths of .fmu files by the name of the component, which has no dot; in Gauss-Seidel order they step "
+            "in this order"
+        ),
+    ]
+    connections: Annotated[
+        Iterable[Wire | tuple[str, str]],
+        Described(
+            "each from an output or a local variable, ``component.variable``, to an input of the same type, times "
+            "a factor if it is a `Wire`. A value changes to the input's unit on the way; numbers of the unit 1, "
+            "or without one, fit any"
+        ),
+    ]
+    stop: Annotated[float, Described("end of the run", unit="s")]
+    step: Annotated[float, Described("communication step, s; with a tolerance the longest")]
+    _: KW_ONLY
+    order: Annotated[
+        Order,
+        Described(
+            "``gauss_seidel``: the FMUs step one after the other, each with the outputs of those before it at the "
+            "step's end; ``jacobi``: all step with the outputs at the step's start"
+        ),
+    ] = "gauss_seidel"
+    extrapolation: Annotated[
+        int, Described("1: inputs continue the line through their last two values; 0: they are held over the step")
+    ] = 1
+    passes: Annotated[
+        int,
+        Described(
+            "number of times that each communication step is done: after the first, all FMUs go back and step "
+            "again, with inputs on the line from the step's start to the outputs at its end; all must save their "
+            "state"
+        ),
+    ] = 1
+    tolerance: Annotated[
+        float,
+        Described(
+            "0: equal steps. Otherwise a step is compared with two of half its length, which are kept, and is "
+            "repeated with a shorter one while its real outputs differ by more, relative to 1 and their size; all "
+            "FMUs must save their state"
+        ),
+    ] = 0.0
+    values: Annotated[
+        Mapping[str, float | bool] | None, Described("parameters and start values by ``component.variable``")
+    ] = None
+    inputs: Annotated[
+        Mapping[str, InputValue] | None,
+        Described(
+            "by ``component.variable``, numbers, True or False, expressions of ``time``, paths of tables, or "
+            "functions of the time"
+        ),
+    ] = None
+    outputs: Annotated[Sequence[str], Described("``component.variable`` of the outputs to record; () for all")] = ()
+
+
+@takes(CoupleArguments)
+def couple(coupling: CoupleArguments) -> CoupledResult:
     """Run several FMUs whose inputs follow outputs of other FMUs or functions of the time.
 
     Gives a `ResultWarning` if the coupling makes energy out of nothing that is a noticeable part of what it exchanges.
-
-    Args:
-        fmus: paths of .fmu files by the name of the component, which has no dot; in Gauss-Seidel order they step in
-            this order.
-        connections: each from an output or a local variable, ``component.variable``, to an input of the same type,
-            times a factor if it is a `Wire`. A value changes to the input's unit on the way; numbers of the
-            unit 1, or without one, fit any.
-        stop: end of the run, s.
-        step: communication step, s; with a tolerance the longest.
-        order: ``gauss_seidel``: the FMUs step one after the other, each with the outputs of those before it at the
-            step's end; ``jacobi``: all step with the outputs at the step's start.
-        extrapolation: 1: inputs continue the line through their last two values; 0: they are held over the step.
-        passes: number of times that each communication step is done: after the first, all FMUs go back and step again,
-            with inputs on the line from the step's start to the outputs at its end; all must save their state.
-        tolerance: 0: equal steps. Otherwise a step is compared with two of half its length, which are kept, and is
-            repeated with a shorter one while its real outputs differ by more, relative to 1 and their size; all FMUs
-            must save their state.
-        values: parameters and start values by ``component.variable``.
-        inputs: by ``component.variable``, numbers, True or False, expressions of ``time``, paths of tables, or
-            functions of the time.
-        outputs: ``component.variable`` of the outputs to record; () for all.
 
     Returns:
         The recorded outputs at every communication point, and the energy of each bond.
@@ -106,28 +134,29 @@ def couple(
         FmuError: an FMU cannot be read or started.
         StepError: a step failed; the message has what the coupling made until then.
     """
-    _check(stop, step, order, extrapolation, passes, tolerance)
-    if not fmus:
+    _check(coupling)
+    stop, step = coupling.stop, coupling.step
+    if not coupling.fmus:
         raise UsageError("a coupling needs at least one FMU")
-    for name in fmus:
+    for name in coupling.fmus:
         if "." in name:
             raise UsageError(f"the component '{name}' has a dot in its name, where the name of a variable would begin")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parts = {
             name: _Part(name, Path(path), folder / str(number), stack)
-            for number, (name, path) in enumerate(fmus.items())
+            for number, (name, path) in enumerate(coupling.fmus.items())
         }
-        wires = [item if isinstance(item, Wire) else Wire(*item) for item in connections]
-        run = _Run(parts, wires, courses(inputs), order, extrapolation, passes)
-        for end, value in (values or {}).items():
+        wires = [item if isinstance(item, Wire) else Wire(*item) for item in coupling.connections]
+        run = _Run(parts, wires, courses(coupling.inputs), coupling.order, coupling.extrapolation, coupling.passes)
+        for end, value in (coupling.values or {}).items():
             part, name = _end(parts, end)
             part.set({name: start_value(part.variables[name], value)})
-        shown = [_end(parts, item) for item in outputs] or [
+        shown = [_end(parts, item) for item in coupling.outputs] or [
             (part, name) for part in parts.values() for name in part.names("output")
         ]
         run.start()
-        if tolerance or passes > 1:
+        if coupling.tolerance or coupling.passes > 1:
             for part in parts.values():
                 if not part.saves:
                     raise UsageError(f"'{part.name}' cannot save its state: leave tolerance and passes out")
@@ -139,10 +168,10 @@ def couple(
             rows.append(seen.values())
             sums.append(run.sums())
 
-        remedy = _remedy(parts.values(), step, order, extrapolation, passes, tolerance)
+        remedy = _remedy(parts.values(), coupling)
         try:
-            if tolerance:
-                _controlled(run, stop, step, tolerance, note)
+            if coupling.tolerance:
+                _controlled(run, stop, step, coupling.tolerance, note)
             else:
                 for time, end in pairwise(communication_points(stop, step, step).tolist()):
                     run.step(time, min(step, stop - time))
@@ -173,23 +202,22 @@ def _notices(bonds: Sequence[BondEnergy], remedy: str) -> tuple[str, ...]:
     return (f"the coupling {worst.bond} {what.format(abs(made))}, {part}{others}; take {remedy}",)
 
 
-def _remedy(
-    parts: Iterable["_Part"], step: float, order: Order, extrapolation: int, passes: int, tolerance: float
-) -> str:
+def _remedy(parts: Iterable["_Part"], coupling: CoupleArguments) -> str:
     """Return what would make the coupling's error smaller, of all that is not chosen yet."""
     saves = all(part.saves for part in parts)
     ways = {
-        "extrapolation=1": extrapolation == 0,
-        "order='gauss_seidel'": order == "jacobi",
-        f"passes={passes + 1}": saves,
-        "a tolerance such as 1e-5": saves and not tolerance,
-        "a smaller tolerance": tolerance > 0,
+        "extrapolation=1": coupling.extrapolation == 0,
+        "order='gauss_seidel'": coupling.order == "jacobi",
+        f"passes={coupling.passes + 1}": saves,
+        "a tolerance such as 1e-5": saves and not coupling.tolerance,
+        "a smaller tolerance": coupling.tolerance > 0,
     }
-    return ", ".join([*(way for way, open_ in ways.items() if open_), f"or a step shorter than {step:g} s"])
+    return ", ".join([*(way for way, open_ in ways.items() if open_), f"or a step shorter than {coupling.step:g} s"])
 
 
-def _check(stop: float, step: float, order: str, extrapolation: int, passes: int, tolerance: float) -> None:
-    for label, value in (("stop time", stop), ("communication step", step)):
+def _check(coupling: CoupleArguments) -> None:
+    order, extrapolation, passes = coupling.order, coupling.extrapolation, coupling.passes
+    for label, value in (("stop time", coupling.stop), ("communication step", coupling.step)):
         if not (math.isfinite(value) and value > 0):
             raise UsageError(f"the {label} is {value} s; it must be a positive number")
     if order not in {"jacobi", "gauss_seidel"}:
@@ -198,8 +226,8 @@ def _check(stop: float, step: float, order: str, extrapolation: int, passes: int
         raise UsageError(f"extrapolation = {extrapolation}: it is 0 (hold) or 1 (a line)")
     if passes < 1:
         raise UsageError(f"passes = {passes}: each step is done at least once")
-    if not 0 <= tolerance < 1:
-        raise UsageError(f"the tolerance is {tolerance}; it is 0 (equal steps) or below 1, such as 1e-6")
+    if not 0 <= coupling.tolerance < 1:
+        raise UsageError(f"the tolerance is {coupling.tolerance}; it is 0 (equal steps) or below 1, such as 1e-6")
 
 
 class _Group(NamedTuple):

@@ -9,22 +9,25 @@ import io
 import math
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 import mbfmu
+from mbfmu.base.described import Described, takes
 from mbfmu.base.files import refuse_existing, write_folder
 from mbfmu.base.result import roles
 from mbfmu.errors import FmuError, UsageError
 from mbfmu.kernel.limits import CLOSE
+from mbfmu.prepared import settings
+from mbfmu.prepared.settings import InputValue
 from mbfmu.run.fmu import TIMEOUT, FmuRun, fmu_run, read_fmu, start_value, unit_of, worded
 from mbfmu.run.fmu_process import run_apart
-from mbfmu.run.inputs import Constant, Course, InputValue, Switched, Table, courses, pieces
+from mbfmu.run.inputs import Constant, Course, Switched, Table, courses, pieces
 from mbfmu.run.model import POINTS, Progress
 from mbfmu.run.related_files import NAME, VERSION, Related, with_related
 
@@ -73,55 +76,67 @@ class CrossCheck:
     notices: tuple[str, ...]
 
 
-def write_cross_check(
-    fmu: Path,
-    folder: Path,
-    *,
-    stop: float | None = None,
-    step: float | None = None,
-    inputs: Mapping[str, InputValue] | None = None,
-    input_hold: bool = False,
-    show: Sequence[str] = (),
-    start: float | None = None,
-    timeout: float | None = None,
-    inside: bool = False,
-    progress: Progress = lambda _: None,
-) -> CrossCheck:
+@dataclass(frozen=True)
+class CrossCheckArguments:
+    """The arguments of `write_cross_check`."""
+
+    fmu: Annotated[Path, Described("path of the .fmu file")]
+    folder: Annotated[Path, Described("folder to make; it may be there if it is empty")]
+    _: KW_ONLY
+    stop: Annotated[float | None, Described("end of the run, s; None: that of the DefaultExperiment")] = None
+    step: Annotated[
+        float | None,
+        Described(
+            "time between two communication points, s; None: the step of the DefaultExperiment, else a 500th of the run"
+        ),
+    ] = None
+    inputs: Annotated[
+        Mapping[str, InputValue] | None, Described("see `mbfmu.simulate`; the others keep their start values")
+    ] = None
+    input_hold: Annotated[bool, settings.INPUT_HOLD] = False
+    show: Annotated[
+        Sequence[str],
+        Described("names or patterns of the variables of the reference solution; empty: the outputs, at most ten"),
+    ] = ()
+    start: Annotated[float | None, Described("begin of the run, s; None: that of the DefaultExperiment")] = None
+    timeout: Annotated[float | None, settings.TIMEOUT] = None
+    inside: Annotated[
+        bool, Described("whether the FMU of the set has the other files inside, with their roles (see `related_files`)")
+    ] = False
+    progress: Annotated[Progress, settings.PROGRESS] = lambda _: None
+
+
+@takes(CrossCheckArguments)
+def write_cross_check(check: CrossCheckArguments) -> CrossCheck:
     """Run an FMU for co-simulation and write its set of cross-check files, all of them or none.
 
     The inputs are sampled first; the reference solution is the run with these samples, so that it is met again by a
     master that reads the table of inputs.
-
-    Args:
-        fmu: path of the .fmu file.
-        folder: folder to make; it may be there if it is empty.
-        stop: end of the run, s; None: that of the DefaultExperiment.
-        step: time between two communication points, s; None: the step of the DefaultExperiment, else a 500th of the
-            run.
-        inputs: see `mbfmu.simulate`; the others keep their start values.
-        input_hold: whether tables hold each value until the next.
-        show: names or patterns of the variables of the reference solution; empty: the outputs, at most ten.
-        start: begin of the run, s; None: that of the DefaultExperiment.
-        timeout: seconds after which an FMU that does not answer is ended; None: 60.
-        inside: whether the FMU of the set has the other files inside, with their roles (see `related_files`).
-        progress: called with the fraction done.
 
     Raises:
         UsageError, UnknownNameError: an argument is invalid, the folder is in use, or a table would be too large.
         FmuError, StepError: the FMU is of another kind, cannot be run, or a step failed.
         MbfmuError: the files cannot be written.
     """
-    refuse_existing(folder)
-    description = read_fmu(fmu)
+    refuse_existing(check.folder)
+    description = read_fmu(check.fmu)
     if description.coSimulation is None:
-        raise FmuError(f"'{fmu}' is for model exchange only: have its tool export it for co-simulation")
-    if not (timeout is None or timeout > 0):
-        raise UsageError(f"the timeout is {timeout} s; it must be a positive number")
-    content = fmu.read_bytes()
-    asked = _asked(fmu, description, start, stop, step, _numbers(description, inputs or {}, input_hold), show)
+        raise FmuError(f"'{check.fmu}' is for model exchange only: have its tool export it for co-simulation")
+    if not (check.timeout is None or check.timeout > 0):
+        raise UsageError(f"the timeout is {check.timeout} s; it must be a positive number")
+    content = check.fmu.read_bytes()
+    asked = _asked(
+        check.fmu,
+        description,
+        check.start,
+        check.stop,
+        check.step,
+        _numbers(description, check.inputs or {}, check.input_hold),
+        check.show,
+    )
     samples = _samples(_driven(asked), asked.points, asked.own)
     shown, notices = _shown(asked)
-    model, variables = fmu.stem, {item.name: item for item in description.modelVariables}
+    model, variables = check.fmu.stem, {item.name: item for item in description.modelVariables}
     tables = {f"{model}_in.csv": _table(samples, variables)} if len(samples) > 1 else {}
     _refuse_large(tables)
     given = {
@@ -131,13 +146,13 @@ def write_cross_check(
     }
     values = {name: start_value(variables[name], item.at(asked.plan.start)) for name, item in given.items()}
     run = replace(asked, given=given, values={**asked.values, **values}, shown=shown, chosen=())
-    result = run_apart(run, TIMEOUT if timeout is None else timeout, progress)
+    result = run_apart(run, TIMEOUT if check.timeout is None else check.timeout, check.progress)
     every = max(1, round((len(result.time) - 1) / POINTS))
     kept = [*range(0, len(result.time) - 1, every), len(result.time) - 1]
     reference = {"time": result.time[kept], **{name: result[name][kept] for name in shown}}
     for name, column in reference.items():
         if not np.isfinite(column).all():
-            raise FmuError(f"'{fmu}': {name} is not finite at times: leave it out of --show")
+            raise FmuError(f"'{check.fmu}': {name} is not finite at times: leave it out of --show")
     tables = {f"{model}_ref.csv": _table(reference, variables), **tables}
     _refuse_large(tables)
     options = {
@@ -148,13 +163,13 @@ def write_cross_check(
         "OutputIntervalLength": float(f"{every * asked.own:.15g}"),
     }
     tables[f"{model}_ref.opt"] = "".join(f"{name}, {value!r}\n" for name, value in options.items()).encode("utf-8")
-    text = _read_me(fmu, description, options, shown, tuple(given), inside)
-    if inside:
+    text = _read_me(check.fmu, description, options, shown, tuple(given), check.inside)
+    if check.inside:
         content = with_related(content, [_related(name, item) for name, item in tables.items()], text)
     files = {f"{model}.fmu": content, **tables, "ReadMe.txt": text.encode("utf-8")}
     return CrossCheck(
         model,
-        write_folder(folder, files),
+        write_folder(check.folder, files),
         start=options["StartTime"],
         stop=options["StopTime"],
         step=options["StepSize"],

@@ -22,7 +22,8 @@ from mbfmu.fmi.scalars import Place, fits, scalars
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.kernel.limits import CLOSE
 from mbfmu.model import RotationalMove, TranslationalMove
-from mbfmu.run.inputs import Constant, Course, Formula, InputValue, as_type, pieces
+from mbfmu.prepared.settings import InputValue
+from mbfmu.run.inputs import Constant, Course, Formula, as_type, pieces
 from mbfmu.run.model import POINTS, communication_points
 
 TIMEOUT = 60.0

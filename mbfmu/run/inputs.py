@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -25,17 +25,13 @@ from mbfmu.kernel.limits import CLOSE
 from mbfmu.kernel.runtime import count
 from mbfmu.model.expression import Expression
 from mbfmu.model.variable_type import VALUES_OF, is_value
+from mbfmu.prepared.settings import InputFunction, InputValue
 
 Array = npt.NDArray[np.float64]
 
 APART = 1e-5
 """Smallest distance of corners, relative to a step: steppers that remember accelerations or multipliers lose them to
 round-off in steps that are much shorter than the others."""
-
-InputFunction: TypeAlias = Callable[[float], float]
-"""A function of the time, s."""
-InputValue: TypeAlias = str | float | bool | InputFunction
-"""An input as a user gives it: an expression of ``time``, a table's path, a number, True or False, or a function."""
 
 
 @dataclass(frozen=True)

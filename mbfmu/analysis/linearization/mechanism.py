@@ -28,10 +28,10 @@ from mbfmu.dae import Dae, derive, refuse_switched
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.kernel import vector
 from mbfmu.model import Model
-from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.prepared.prepare import Prepared, prepare_run
+from mbfmu.prepared.settings import RunSettings
 from mbfmu.run.inputs import Course, as_type, formulas
 from mbfmu.run.model import run_prepared
-from mbfmu.stepper import Choice
 
 PREFERENCE = 0.1
 """Weight of the columns of driven joints, by which the other joints depend on them unless that is badly conditioned."""
@@ -43,20 +43,18 @@ WORST = 1e10
 
 def linearize_model(
     model: Model,
+    run: RunSettings,
     given: Mapping[str, Course],
     outputs: tuple[str, ...],
     states: tuple[str, ...],
     at: float | None,
-    stepper: str | Choice | None,
-    step: float,
-    coordinates: str | None,
     period: float | None,
 ) -> Linear:
     """Return the state-space form of a mechanism or block; arguments and errors as for `linearize`."""
     if at is not None and not (math.isfinite(at) and at > 0):
         raise UsageError(f"the time of the point is {at} s; it must be a positive number")
-    prepared = prepare(model, stepper if at else "direct", None, step, 0.0, coordinates, formulas(given))
-    dae = derive(model, coordinates) if prepared.dae.formulas else prepared.dae  # in which all inputs are symbols
+    prepared = prepare_run(model, run if at else replace(run, stepper="direct"), formulas(given))
+    dae = derive(model, run.coordinates) if prepared.dae.formulas else prepared.dae  # in which all inputs are symbols
     refuse_switched(dae, "a linearization")
     chosen = chosen_of(dae, outputs)
     return linearized(dae, point_of(prepared, dae, given, at), chosen, states, period)

@@ -15,8 +15,8 @@ stiffness of a load f is -f.gamma_ij, to first order in the load (Wallrapp & Sch
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.linalg import block_diag, eigh
@@ -26,7 +26,7 @@ from mbfmu.analysis.reduction.connections import Connection, connections, transf
 from mbfmu.analysis.reduction.constants import constants
 from mbfmu.analysis.reduction.model import Array, FiniteElementModel
 from mbfmu.analysis.reduction.surface import stress_points, surface
-from mbfmu.base.arguments import checked
+from mbfmu.base.described import Described, takes
 from mbfmu.errors import UsageError
 from mbfmu.model.flexible import ModalData
 
@@ -119,65 +119,79 @@ class Reduction:
         )
 
 
-@checked
-def reduce(
-    model: FiniteElementModel,
-    interfaces: Sequence[str],
-    modes: int,
-    *,
-    averaged: Sequence[str] = (),
-    places: Mapping[str, Sequence[float]] | None = None,
-    free_frames: bool = False,
-    planar: bool = False,
-    below: float | None = None,
-    stiffening: bool = True,
-    stress: Mapping[str, Sequence[float] | None] | None = None,
-    picture: bool = True,
-    tell: Tell = lambda _what, _fraction: None,
-) -> Reduction:
-    """Reduce a finite element model to a flexible body.
+@dataclass(frozen=True)
+class ReduceArguments:
+    """The arguments of `reduce`."""
 
-    Args:
-        model: the finite element model.
-        interfaces: node sets that become frames: the first is frame_a, the others are named as their sets.
-        modes: number of modes beside the static shapes.
-        averaged: sets that are connected by the average of their nodes; the others are rigid.
-        places: places of frames, m, by the name of their set; the others are at the mean of their nodes.
-        free_frames: whether those modes are of the body with the other frames free, and not held.
-        planar: whether only modes in the x-y plane are kept, for planar systems.
-        below: frequency above which modes are left out, Hz, and with them some of how loads at the frames bend the body
-            near them; None: all are kept.
-        stiffening: whether the terms of second order are computed, where the model can.
-        stress: points whose stresses become outputs of the body, see `stress_points`.
-        picture: whether the body has a surface for pictures, where the model knows its faces.
-        tell: function that takes what is being computed, and which part of it is done.
+    model: Annotated[FiniteElementModel, Described("the finite element model")]
+    interfaces: Annotated[
+        Sequence[str],
+        Described("node sets that become frames: the first is frame_a, the others are named as their sets"),
+    ]
+    modes: Annotated[int, Described("number of modes beside the static shapes")]
+    _: KW_ONLY
+    averaged: Annotated[
+        Sequence[str], Described("sets that are connected by the average of their nodes; the others are rigid")
+    ] = ()
+    places: Annotated[
+        Mapping[str, Sequence[float]] | None,
+        Described("places of frames, m, by the name of their set; the others are at the mean of their nodes"),
+    ] = None
+    free_frames: Annotated[
+        bool, Described("whether those modes are of the body with the other frames free, and not held")
+    ] = False
+    planar: Annotated[bool, Described("whether only modes in the x-y plane are kept, for planar systems")] = False
+    below: Annotated[
+        float | None,
+        Described(
+            "frequency above which modes are left out, Hz, and with them some of how loads at the frames bend the "
+            "body near them; None: all are kept"
+        ),
+    ] = None
+    stiffening: Annotated[bool, Described("whether the terms of second order are computed, where the model can")] = True
+    stress: Annotated[
+        Mapping[str, Sequence[float] | None] | None,
+        Described("points whose stresses become outputs of the body, see `stress_points`"),
+    ] = None
+    picture: Annotated[
+        bool, Described("whether the body has a surface for pictures, where the model knows its faces")
+    ] = True
+    tell: Annotated[Tell, Described("function that takes what is being computed, and which part of it is done")] = (
+        lambda _what, _fraction: None
+    )
+
+
+@takes(ReduceArguments)
+def reduce(request: ReduceArguments) -> Reduction:
+    """Reduce a finite element model to a flexible body.
 
     Raises:
         UsageError: a set or a number does not fit the model.
         ValueRangeError, NameInUseError: see `ModalData`.
     """
+    model, interfaces = request.model, request.interfaces
     if not interfaces:
         raise UsageError("name a node set that becomes frame_a, where the body is clamped: --interface NODESET")
-    given = dict(places or {})
-    if strange := sorted({*averaged, *given} - {*interfaces}):
+    given = dict(request.places or {})
+    if strange := sorted({*request.averaged, *given} - {*interfaces}):
         raise UsageError(f"node set '{strange[0]}' is no interface")
-    found = connections(model, interfaces, averaged, given)
+    found = connections(model, interfaces, request.averaged, given)
     T, stay = transformation(model, found)
     frames = T.shape[1] - len(stay)
-    if modes < 0 or modes >= len(stay) or modes + frames - 6 < 1:
-        raise UsageError(f"modes = {modes} must be a number from {int(frames == 6)} to {len(stay) - 1}")
+    if request.modes < 0 or request.modes >= len(stay) or request.modes + frames - 6 < 1:
+        raise UsageError(f"modes = {request.modes} must be a number from {int(frames == 6)} to {len(stay) - 1}")
     origin = found[0].at
     clamped = np.r_[: len(stay), len(stay) + 6 : T.shape[1]]
     T_c = T[:, clamped].tocsc()
     K, M = (T_c.T @ item @ T_c for item in (model.K, model.M))
-    tell("modes", 0.1)
-    basis = _basis(K.tocsc(), M.tocsc(), len(stay), modes, free_frames, interfaces[1:])
+    request.tell("modes", 0.1)
+    basis = _basis(K.tocsc(), M.tocsc(), len(stay), request.modes, request.free_frames, interfaces[1:])
     squares, shapes = eigh(basis.T @ (K @ basis), basis.T @ (M @ basis))
     if not squares[0] > 0:
         raise UsageError(APART)
     u = _ordered(model, T_c @ (basis @ shapes), squares)
     frequencies = _hertz(squares)
-    tell("frequencies of the whole model", 0.2)
+    request.tell("frequencies of the whole model", 0.2)
     offsets = np.array([item.at - origin for item in found[1:]]).reshape(-1, 3)
 
     def made(u: Array, second: Array | None = None, bent: Array | None = None) -> ModalData:
@@ -196,22 +210,22 @@ def reduce(
         ) from None
     loose = _lowest((T.T @ model.K @ T).tocsc(), (T.T @ model.M @ T).tocsc(), count + 6, -SHIFT * whole[0])[0][6:]
     kept = [*range(len(squares))]
-    if planar:
+    if request.planar:
         if mixed := data.mixed():
             raise UsageError(
                 f"mode {mixed[0] + 1} moves the body both in the x-y plane and out of it: a body for planar systems is "
                 "symmetric about that plane, and so are its node sets and its mesh"
             )
         kept = [*data.in_plane()]
-    kept = [number for number in kept if below is None or frequencies[number] < below]
+    kept = [number for number in kept if request.below is None or frequencies[number] < request.below]
     if not kept:
         raise UsageError("no mode is left: give more --modes, or a higher --below")
     u, frequencies = u[:, kept], frequencies[kept]
-    stiffens = stiffening and model.second_order is not None
+    stiffens = request.stiffening and model.second_order is not None
     data = replace(
-        made(u, *(_second_order(model, found, T_c, K.tocsc(), u, tell) if stiffens else ())),
-        stresses=stress_points(model, stress or {}, origin, u),
-        surface=surface(model, origin, u) if picture else None,
+        made(u, *(_second_order(model, found, T_c, K.tocsc(), u, request.tell) if stiffens else ())),
+        stresses=stress_points(model, request.stress or {}, origin, u),
+        surface=surface(model, origin, u) if request.picture else None,
     )
     effective = data.C1.T**2 / np.diag(data.Me)[:, None] / data.m
     return Reduction(

@@ -24,13 +24,14 @@ from mbfmu.dae.start import contradicted, start_slopes
 from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts
 from mbfmu.kernel import following, recording, vector
-from mbfmu.kernel.differentiated import Following, Recording, Unknown
+from mbfmu.kernel.differentiated import Change, Following, Recording, Unknown
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.prepared.settings import InputValue
 from mbfmu.run.drives import Drives
-from mbfmu.run.inputs import InputValue, courses, formulas
+from mbfmu.run.inputs import courses, formulas
 from mbfmu.run.model import check_length, communication_points
 from mbfmu.stepper import Choice
 
@@ -317,7 +318,7 @@ class Sensitivity:
             driving = self._driving(t, t + span)
             for number, ((_, sp), (su, sdu)) in enumerate(zip(changes, driving, strict=True)):
                 sx = along[number]
-                found = kernel.follow(x, u, du, p, t, span, step, tolerance, su, sdu, sp, sx)
+                found = kernel.follow(x, u, du, p, t, span, step, tolerance, Change(su, sdu, sp, sx))
                 along[number] = self._known(t, found)
 
         outputs = self._along(kernel, given, moved, shown)

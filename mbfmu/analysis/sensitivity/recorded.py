@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from mbfmu.errors import StepError
 from mbfmu.kernel import vector
-from mbfmu.kernel.differentiated import Recording, address
+from mbfmu.kernel.differentiated import Recording, StepWeights, address
 from mbfmu.kernel.runtime import NOT_CONVERGED, OK, count
 from mbfmu.run.drives import Drives
 
@@ -204,7 +204,7 @@ class RecordedRun:
             for span, place in reversed(placed):
                 k, t, h, first, n, u, du = span
                 interval = self.lines[k].interval
-                code = kernel.record_adjoint(place, u, du, p, t, h, first, first + n, wx, wu[k], wp)
+                code = kernel.record_adjoint(place, u, du, p, t, h, first, first + n, StepWeights(wx, wu[k], wp))
                 if code != OK:
                     raise StepError(
                         f"{self._drives.outline.name}: the adjoint of the steps from t = {t + first * h:g} s on is not "

@@ -2,24 +2,25 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
-from mbfmu.base.arguments import checked
+from mbfmu.base.described import Described, takes
 from mbfmu.base.formats import is_table
 from mbfmu.base.result import Result
 from mbfmu.errors import UsageError
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, load
 from mbfmu.model.robot_options import RobotOptions
-from mbfmu.run.inputs import InputValue
+from mbfmu.prepared import settings
+from mbfmu.prepared.settings import RunSettings
 from mbfmu.run.model import Progress
 from mbfmu.run.simulate import simulate
 from mbfmu.show.viewer.looks import Look, looks_of
 from mbfmu.show.viewer.modes import motion_of_mode
 from mbfmu.show.viewer.motion import Trajectory, motion_of_model, motion_of_result, read_result, together
 from mbfmu.show.viewer.page import Page, page_of, refuse_deformation, refuse_page
-from mbfmu.stepper import Choice
 
 __all__ = [
     "Look",
@@ -38,61 +39,68 @@ __all__ = [
 
 STOP = 10.0
 """Default stop time, s."""
+RUN = ("stepper", "options", "step", "tolerance", "output_interval", "inputs", "input_hold", "coordinates")
+"""Names of the settings of a run that are not for a recorded one."""
 Mechanism: TypeAlias = Model | str | os.PathLike[str]
 """A model, a name in models/, or the path of a model file."""
 
 
-@checked
-def view(
-    source: Model | Result | str | os.PathLike[str],
-    stop: float | None = None,
-    *,
-    model: Mechanism | Mapping[str, Mechanism] | None = None,
-    mode: int | None = None,
-    at: float | None = None,
-    up: str | None = None,
-    title: str = "",
-    stepper: str | Choice | None = None,
-    options: Mapping[str, Any] | None = None,
-    step: float | None = None,
-    tolerance: float | None = None,
-    output_interval: float | None = None,
-    values: Mapping[str, Any] | None = None,
-    free: Iterable[str] = (),
-    robot: RobotOptions | None = None,
-    inputs: Mapping[str, InputValue] | None = None,
-    input_hold: bool = False,
-    coordinates: str | None = None,
-    deformation: float = 1.0,
-    progress: Progress | None = None,
-) -> Page:
-    """Return a page that shows a mechanism moving; a notebook shows it inline, `Page.write` makes a file of it.
+@dataclass(frozen=True)
+class ViewArguments(RunSettings):
+    """The arguments of `view`."""
 
-    Args:
-        source: a model, its name or its path, which is run; an .fmu file, which is run; or a recorded run: a `Result`
-            of `simulate` or `couple`, or a .csv, .parquet, .mat or .npz file.
-        stop: end of the run, s (default: 10); not for a recorded run.
-        model: the mechanism whose geometry a recorded run or an FMU moves; for a run of several FMUs a mapping, the
-            mechanism of each by the name of the FMU; None: bodies are lines.
-        mode: number of a mode, from 1 on as `linearize` numbers them, to show in place of a run; for a model.
-        at: time, s, of the state about which the mode is; None: the start.
-        up: axis of the world that points upwards; None: against gravity, else y in the plane and z in space.
-        title: title above the page; empty: the name of the source.
-        stepper: see `simulate`; not for a recorded run, as options, steps, output_interval and inputs.
-        options: see `simulate`.
-        step: see `simulate`, s.
-        tolerance: see `simulate`.
-        output_interval: time between two pictures, s.
-        values: parameters and start values by name; with a recorded run, those of `model`.
-        free: names of start values that are only where the search begins, see `load`; with a recorded run or an FMU,
-            those of `model`.
-        robot: how the description of a robot is to be read, see `load`; with a recorded run or an FMU, that of `model`.
-        inputs: see `simulate`.
-        input_hold: see `simulate`.
-        coordinates: see `simulate`.
-        deformation: factor of the displacements of flexible bodies, which the page can change; their frames, and what
-            is attached to them, stay where they are.
-        progress: called with the fraction done.
+    source: Annotated[
+        Model | Result | str | os.PathLike[str],
+        Described(
+            "a model, its name or its path, which is run; an .fmu file, which is run; or a recorded run: a "
+            "`Result` of `simulate` or `couple`, or a .csv, .parquet, .mat or .npz file"
+        ),
+    ]
+    stop: Annotated[float | None, Described("end of the run, s (default: 10); not for a recorded run")] = None
+    _: KW_ONLY
+    model: Annotated[
+        Mechanism | Mapping[str, Mechanism] | None,
+        Described(
+            "the mechanism whose geometry a recorded run or an FMU moves; for a run of several FMUs a mapping, "
+            "the mechanism of each by the name of the FMU; None: bodies are lines"
+        ),
+    ] = None
+    mode: Annotated[
+        int | None,
+        Described("number of a mode, from 1 on as `linearize` numbers them, to show in place of a run; for a model"),
+    ] = None
+    at: Annotated[float | None, Described("time, s, of the state about which the mode is; None: the start")] = None
+    up: Annotated[
+        str | None,
+        Described("axis of the world that points upwards; None: against gravity, else y in the plane and z in space"),
+    ] = None
+    title: Annotated[str, Described("title above the page; empty: the name of the source")] = ""
+    free: Annotated[
+        Iterable[str],
+        Described(
+            "names of start values that are only where the search begins, see `load`; with a recorded run or an "
+            "FMU, those of `model`"
+        ),
+    ] = ()
+    robot: Annotated[
+        RobotOptions | None,
+        Described(
+            "how the description of a robot is to be read, see `load`; with a recorded run or an FMU, that of `model`"
+        ),
+    ] = None
+    deformation: Annotated[
+        float,
+        Described(
+            "factor of the displacements of flexible bodies, which the page can change; their frames, and what is "
+            "attached to them, stay where they are"
+        ),
+    ] = 1.0
+    progress: Annotated[Progress | None, settings.PROGRESS] = None
+
+
+@takes(ViewArguments)
+def view(request: ViewArguments) -> Page:
+    """Return a page that shows a mechanism moving; a notebook shows it inline, `Page.write` makes a file of it.
 
     Raises:
         ModelError, StartError: the model is invalid, or has no bodies to show.
@@ -100,47 +108,47 @@ def view(
         UsageError: an argument is invalid, or the extra ``view`` is not installed.
     """
     refuse_page()
-    refuse_deformation(deformation)
-    how: dict[str, Any] = {
-        "stepper": stepper, "options": options, "step": step, "tolerance": tolerance,
-        "output_interval": output_interval, "inputs": inputs, "input_hold": input_hold, "coordinates": coordinates,
-    }  # fmt: skip
-    reading: dict[str, Any] = {"values": values, "free": tuple(free), "robot": robot}
-    name = title or _name(source)
+    refuse_deformation(request.deformation)
+    source, model, stop = request.source, request.model, request.stop
+    how: dict[str, Any] = {name: getattr(request, name) for name in RUN}
+    reading: dict[str, Any] = {"values": request.values, "free": tuple(request.free), "robot": request.robot}
+    name = request.title or _name(source)
     label = name if isinstance(source, Model | Result) else os.fspath(source)
     recorded = isinstance(source, Result) or is_table(label)
     packed = not isinstance(source, Model | Result) and is_fmu(source)
-    if mode is not None:
+    if request.mode is not None:
         if isinstance(source, Result) or recorded or packed:
             raise UsageError(f"'{label}' is no model: modes are those of a model")
-        how = {**how, "at": at, "up": up}
-        return _page_of_mode(source, name, mode, {"stop": stop, "model": model}, reading, how, deformation)
-    if at is not None:
+        how = {**how, "at": request.at, "up": request.up}
+        alien = {"stop": stop, "model": model}
+        return _page_of_mode(source, name, request.mode, alien, reading, how, request.deformation)
+    if request.at is not None:
         raise UsageError("`at` is the time of a mode: name the mode too")
     if recorded:
         wrong = [option for option, value in {"stop": stop, **how, **({} if model else reading)}.items() if value]
         if wrong:
             raise UsageError(f"'{label}' is a run already: leave {', '.join(wrong)} out")
         run = source if isinstance(source, Result) else read_result(label)
-        motion = _motion_of_run(run, label, up, model, reading)
+        motion = _motion_of_run(run, label, request.up, model, reading)
     elif packed:
         if model is None and (wrong := [option for option in ("free", "robot") if reading[option]]):
             raise UsageError(f"'{label}' has its equations inside: leave {', '.join(wrong)} out")
-        run = simulate(label, STOP if stop is None else stop, values=values, progress=progress, **how)
+        end = STOP if stop is None else stop
+        run = simulate(label, end, values=request.values, progress=request.progress, **how)
         if model is not None and not isinstance(model, Mapping):
             shape = _model(model, {**reading, "values": None})[0].values()
-            reading["values"] = {name: value for name, value in (values or {}).items() if name in shape}
+            reading["values"] = {name: value for name, value in (request.values or {}).items() if name in shape}
         else:
             reading["values"] = None
-        motion = _motion_of_run(run, label, up, model, reading)
+        motion = _motion_of_run(run, label, request.up, model, reading)
     elif model is not None:
         raise UsageError(f"'{label}' is a model itself: `model` goes with a recorded run or an FMU")
     else:
         assert not isinstance(source, Result)
         mechanism, looks = _model(source, reading)
         end = STOP if stop is None else stop
-        motion = motion_of_model(mechanism, end, up=up, looks=looks, progress=progress, **how)
-    return page_of(motion, name, f"{motion.result.time[-1]:g} s", deformation)
+        motion = motion_of_model(mechanism, end, up=request.up, looks=looks, progress=request.progress, **how)
+    return page_of(motion, name, f"{motion.result.time[-1]:g} s", request.deformation)
 
 
 def _page_of_mode(

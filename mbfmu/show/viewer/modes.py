@@ -1,20 +1,21 @@
 """Modes: the motion of a mechanism in one of the modes about a state."""
 
 import math
-from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import numpy as np
 
 from mbfmu.analysis.linearization import Mode, linearize
+from mbfmu.base.described import Described, part_of, takes
 from mbfmu.base.result import Result
 from mbfmu.errors import UsageError
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import prepare
-from mbfmu.run.inputs import InputValue
+from mbfmu.prepared.settings import RunSettings, StateSettings
 from mbfmu.show.viewer.geometry import geometry_of
 from mbfmu.show.viewer.looks import Look
 from mbfmu.show.viewer.motion import Trajectory, motion_of_coordinates, unit_of
-from mbfmu.stepper import Choice
 
 PERIODS, PICTURES = 3, 240
 """Number of periods that are shown, and of pictures."""
@@ -26,48 +27,38 @@ MOVING = 1e-3
 """Least amplitude, relative to the largest, of coordinates that are plotted."""
 
 
-def motion_of_mode(
-    model: Model,
-    number: int,
-    *,
-    inputs: Mapping[str, InputValue] | None = None,
-    input_hold: bool = False,
-    at: float | None = None,
-    stepper: str | Choice | None = None,
-    step: float | None = None,
-    coordinates: str | None = None,
-    up: str | None = None,
-    looks: tuple[Look, ...] = (),
-) -> tuple[Trajectory, Mode]:
+@dataclass(frozen=True)
+class ModeArguments(StateSettings):
+    """The arguments of `motion_of_mode`."""
+
+    model: Annotated[Model, Described("the mechanism")]
+    number: Annotated[int, Described("number of the mode, from 1 on, in the order of `Linear.modes`")]
+    _: KW_ONLY
+    at: Annotated[float | None, Described("time of the state, see `linearize`", unit="s")] = None
+    up: Annotated[
+        str | None, Described("axis of the world that points upwards; None: the direction against gravity")
+    ] = None
+    looks: Annotated[tuple[Look, ...], Described("solids fixed to the bodies")] = ()
+
+
+@takes(ModeArguments)
+def motion_of_mode(shown: ModeArguments) -> tuple[Trajectory, Mode]:
     """Return the motion of a mechanism in one of its modes, without its damping, and the mode.
 
     Three periods are shown; a mode that does not oscillate is shown as if it did, so that its shape is seen.
-
-    Args:
-        model: the mechanism.
-        number: number of the mode, from 1 on, in the order of `Linear.modes`.
-        inputs: see `linearize`.
-        input_hold: see `linearize`.
-        at: see `linearize`, s.
-        stepper: see `linearize`.
-        step: see `linearize`, s.
-        coordinates: see `linearize`.
-        up: axis of the world that points upwards; None: the direction against gravity.
-        looks: solids fixed to the bodies.
 
     Raises:
         ModelError, StartError, StepError: the model or its run is invalid, or there are no bodies to show.
         UsageError: there is no such mode, or it moves no body.
     """
-    linear = linearize(
-        model, inputs=inputs, input_hold=input_hold, at=at, stepper=stepper, step=step, coordinates=coordinates
-    )
+    model, number = shown.model, shown.number
+    linear = linearize(model, at=shown.at, **part_of(shown, RunSettings).named())
     modes = linear.modes
     if not 1 <= number <= len(modes):
         raise UsageError(f"'{model.name}' has the modes 1 to {len(modes)}, and no mode {number}")
     mode = modes[number - 1]
-    prepared = prepare(model, None, None, 1e-3, 0.0, coordinates)
-    geometry, dae = geometry_of(prepared, looks), prepared.mechanism
+    prepared = prepare(model, None, None, 1e-3, 0.0, shown.coordinates)
+    geometry, dae = geometry_of(prepared, shown.looks), prepared.mechanism
     rate = mode.eigenvalue.imag or abs(mode.eigenvalue.real) or math.tau
     time = np.linspace(0.0, PERIODS * math.tau / rate, PICTURES + 1)
     turn = np.exp(1j * rate * time)
@@ -79,7 +70,7 @@ def motion_of_mode(
         some = np.flatnonzero(np.abs(shape) > MOVING * largest)
         names = tuple(linear.coordinates[k] for k in some)
         run = Result(time, names, q[:, some], {name: unit_of(name) for name in names})
-        return motion_of_coordinates(dae, geometry, q, run, up)
+        return motion_of_coordinates(dae, geometry, q, run, shown.up)
 
     if not largest:
         raise UsageError(f"mode {number} of '{model.name}' moves no body")

@@ -4,24 +4,27 @@ import math
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.base.described import Described, takes
 from mbfmu.base.result import Result, read_table
 from mbfmu.dae import Dae
 from mbfmu.errors import UsageError
 from mbfmu.model import Model
-from mbfmu.prepared.prepare import prepare
-from mbfmu.run.inputs import InputValue, courses, formulas
+from mbfmu.model.library import model_of
+from mbfmu.prepared import settings
+from mbfmu.prepared.prepare import prepare, prepare_run
+from mbfmu.prepared.settings import RunSettings
+from mbfmu.run.inputs import courses, formulas
 from mbfmu.run.model import Progress, run_prepared
 from mbfmu.show.viewer.bending import Bent
 from mbfmu.show.viewer.geometry import Attachments, Geometry, Place, geometry_of, planar, poses_of, spatial
 from mbfmu.show.viewer.looks import Look
-from mbfmu.stepper import Choice
 
 Array = npt.NDArray[np.float64]
 
@@ -89,57 +92,42 @@ class Trajectory:
         return extent if extent > 0 else 1.0
 
 
-def motion_of_model(
-    model: Model,
-    stop: float,
-    *,
-    stepper: str | Choice | None = None,
-    options: Mapping[str, Any] | None = None,
-    step: float | None = None,
-    tolerance: float | None = None,
-    output_interval: float | None = None,
-    inputs: Mapping[str, InputValue] | None = None,
-    input_hold: bool = False,
-    coordinates: str | None = None,
-    up: str | None = None,
-    looks: tuple[Look, ...] = (),
-    progress: Progress | None = None,
-) -> Trajectory:
-    """Return the motion of a mechanism in a run.
+@dataclass(frozen=True)
+class MotionArguments(RunSettings):
+    """The arguments of `motion_of_model`."""
 
-    Args:
-        model: the mechanism.
-        stop: end of the run, s.
-        stepper: see `simulate`.
-        options: see `simulate`.
-        step: see `simulate`, s.
-        tolerance: see `simulate`.
-        output_interval: time between two pictures, s; None: about 500 pictures.
-        inputs: see `simulate`.
-        input_hold: see `simulate`.
-        coordinates: see `simulate`.
-        up: axis of the world that points upwards; None: the direction against gravity.
-        looks: solids fixed to the bodies, as `looks_of` returns them for a robot.
-        progress: called with the fraction done.
+    model: Annotated[Model, Described("the mechanism")]
+    stop: Annotated[float, settings.STOP]
+    _: KW_ONLY
+    up: Annotated[
+        str | None, Described("axis of the world that points upwards; None: the direction against gravity")
+    ] = None
+    looks: Annotated[
+        tuple[Look, ...], Described("solids fixed to the bodies, as `looks_of` returns them for a robot")
+    ] = ()
+    progress: Annotated[Progress | None, settings.PROGRESS] = None
+
+
+@takes(MotionArguments)
+def motion_of_model(run: MotionArguments) -> Trajectory:
+    """Return the motion of a mechanism in a run.
 
     Raises:
         ModelError: the model is invalid, or has no bodies to show.
         StepError: a step failed.
         UsageError: an argument is invalid.
     """
-    if not (math.isfinite(stop) and stop > 0):
-        raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    given = courses(inputs, input_hold)
-    prepared = prepare(
-        model, stepper, options, 1e-3 if step is None else step, tolerance or 0.0, coordinates, formulas(given)
-    )
-    geometry = geometry_of(prepared, looks)
-    result = run_prepared(prepared, stop, output_interval, given, progress or (lambda _: None))
+    if not (math.isfinite(run.stop) and run.stop > 0):
+        raise UsageError(f"the stop time is {run.stop} s; it must be a positive number")
+    given = courses(run.inputs, run.input_hold)
+    prepared = prepare_run(model_of(run.model, run.values), run, formulas(given))
+    geometry = geometry_of(prepared, run.looks)
+    result = run_prepared(prepared, run.stop, run.output_interval, given, run.progress or (lambda _: None))
     dae = prepared.mechanism
     if dae.skeleton and dae.skeleton.bare:
         q = np.column_stack([result[name] for name in dae.coordinates])
-        return motion_of_coordinates(dae, geometry, q, result, up)
-    return _placed(result, geometry, "", up)
+        return motion_of_coordinates(dae, geometry, q, result, run.up)
+    return _placed(result, geometry, "", run.up)
 
 
 def motion_of_result(

@@ -1,0 +1,40 @@
+"""Functions that take described arguments, as pages show them: with the arguments one by one."""
+
+import importlib
+import inspect
+from typing import Any
+
+import griffe
+
+
+class DescribedArguments(griffe.Extension):
+    """An extension of Griffe that gives such a function the fields of its class as parameters."""
+
+    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
+        """Change all functions of a package that `takes` decorates."""
+        modules = [pkg]
+        while modules:
+            module = modules.pop()
+            own = [item for item in module.members.values() if not item.is_alias]
+            modules += [item for item in own if item.is_module]
+            for function in own:
+                if function.is_function and any(mark.callable_path.endswith(".takes") for mark in function.decorators):
+                    _show(function)
+
+
+def _show(function: griffe.Function) -> None:
+    """Give a function its parameters and the docstring that has them."""
+    taken = getattr(importlib.import_module(function.module.path), function.name)
+    (argument,) = function.parameters
+    described = function.module.modules_collection[argument.annotation.canonical_path]
+    fields = {name: item for kind in (*reversed(described.mro()), described) for name, item in kind.attributes.items()}
+    function.parameters = griffe.Parameters(*(
+        griffe.Parameter(
+            item.name,
+            annotation=fields[item.name].annotation.slice.elements[0],
+            kind=griffe.ParameterKind[item.kind.name.lower()],
+            default=fields[item.name].value,
+        )
+        for item in inspect.signature(taken).parameters.values()
+    ))  # fmt: skip
+    function.docstring.value = inspect.getdoc(taken)
