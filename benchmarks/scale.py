@@ -109,10 +109,7 @@ def _cases() -> tuple[Case, ...]:
         *(Case(f"loops {N}", 2 * N + 1, loops(N), "joint", "projected") for N in (64, 500)),
         Case("loops 40 radau", 81, loops(40), "joint", "radau"),
         *(Case(f"chain {N} absolute", N, chain(N), "absolute", "rattle", True) for N in (32, 64, 128)),
-        *(
-            Case(f"chain {N} absolute simplified", N, chain(N), "absolute", "rattle", True, (simplified,))
-            for N in (128, 1000)
-        ),
+        Case("chain 128 absolute simplified", 128, chain(128), "absolute", "rattle", True, (simplified,)),
     )
 
 

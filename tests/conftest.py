@@ -15,7 +15,7 @@ import pytest
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads take longer to start than these small matrices
 
 import mbfmu
-from mbfmu.kernel.toolchain import LEVEL
+from mbfmu.kernel.build.toolchain import LEVEL
 from mbfmu.model import System
 
 REFERENCES = Path(__file__).parent / "references"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.kernel import vector
-from mbfmu.kernel.sources import generated, headers
+from mbfmu.kernel.emit.sources import generated, headers
 
 Array = npt.NDArray[np.float64]
 FLAGS = ("-std=c99", "-ffp-contract=off", "-fPIC", "-shared")

@@ -13,11 +13,13 @@ from generated_code import CHECKS, compiled, compiled_text
 
 import mbfmu
 from mbfmu.dae import derive
-from mbfmu.kernel import angles, compose, loops, sections, straight, vector
+from mbfmu.kernel import compose, vector
+from mbfmu.kernel.build.toolchain import OWN
 from mbfmu.kernel.codegen import c_sources
-from mbfmu.kernel.program import read_program
-from mbfmu.kernel.sources import ANGLES, HEADERS, generated
-from mbfmu.kernel.toolchain import OWN
+from mbfmu.kernel.emit import sections, straight
+from mbfmu.kernel.emit.program import read_program
+from mbfmu.kernel.emit.sources import HEADERS, generated
+from mbfmu.kernel.shorten import angles, loops
 from mbfmu.stepper import make_scheme
 
 WORDS = ("double sine(double x) { return mbfmu_sin(x); }", "double cosine(double x) { return mbfmu_cos(x); }")
@@ -28,7 +30,7 @@ EDGES = (0.0, -0.0, 1e5, -1e5, 99999.9, 1e22, -3e300, 5e-324, math.pi / 4, math.
 
 @pytest.mark.parametrize("flags", [("-O2",), ("-O2", *OWN), ("-O0", *CHECKS)], ids=["2", "own", "checked"])
 def test_many_angles_at_once_have_the_sines_and_cosines_of_each_alone(tmp_path: Path, flags: tuple[str, ...]) -> None:
-    included = (*HEADERS, ANGLES)
+    included = (*HEADERS, angles.ANGLES)
     heads = [f'#include "{name}"' for name in included]
     whole = "void at_once(const double *x, int n, double *s, double *c) { sines_and_cosines(x, n, s, c); }"
     library = compiled_text("\n".join([*heads, *WORDS, whole, ""]), included, tmp_path, *flags)

@@ -20,13 +20,14 @@ from mechanisms import distant_arm
 
 import mbfmu
 from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, ValueRangeError
-from mbfmu.kernel import straight, vector
+from mbfmu.kernel import vector
+from mbfmu.kernel.build.toolchain import INSTRUCTIONS, ROUNDED, built, cross, is_here, widths
 from mbfmu.kernel.codegen import many_sources
+from mbfmu.kernel.emit import straight
+from mbfmu.kernel.emit.operations import OPERATIONS
 from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.many import Many, many_library
-from mbfmu.kernel.operations import OPERATIONS
 from mbfmu.kernel.runtime import OK
-from mbfmu.kernel.toolchain import INSTRUCTIONS, ROUNDED, built, cross, is_here, widths
 from mbfmu.model import Block, Defined, Parameter, State
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.run.batch import BatchSimulation

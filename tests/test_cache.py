@@ -17,7 +17,8 @@ from masters import Instance, Unpacked
 import mbfmu
 from mbfmu.base import cache as store
 from mbfmu.errors import FmuError, MbfmuError, UsageError
-from mbfmu.kernel import Compiled, toolchain
+from mbfmu.kernel import Compiled
+from mbfmu.kernel.build import toolchain
 from mbfmu.prepared.prepare import Prepared, prepare
 
 MB = 1_000_000

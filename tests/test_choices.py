@@ -16,8 +16,8 @@ import mbfmu
 from mbfmu import cli
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError
 from mbfmu.kernel import Interpreted, compose, describe, vector
+from mbfmu.kernel.emit.sources import called
 from mbfmu.kernel.runtime import OK
-from mbfmu.kernel.sources import called
 from mbfmu.model import Body, Gear, Revolute, System, World, connect
 from mbfmu.prepared.prepare import prepare
 from mbfmu.stepper import make_scheme

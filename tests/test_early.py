@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import mbfmu
-from mbfmu.kernel import Compiled, early, load, loading, toolchain, vector
-from mbfmu.kernel.early import Early
-from mbfmu.kernel.toolchain import LEVEL, BuildError, Library, Toolchain, built, for_kernels, host, local, tcc
+from mbfmu.kernel import Compiled, load, loading, vector
+from mbfmu.kernel.build import early, toolchain
+from mbfmu.kernel.build.early import Early
+from mbfmu.kernel.build.toolchain import LEVEL, BuildError, Library, Toolchain, built, for_kernels, host, local, tcc
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
 

@@ -22,7 +22,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mbfmu.kernel import compiled_library
-from mbfmu.kernel.toolchain import ROUNDED, tcc
+from mbfmu.kernel.build.toolchain import ROUNDED, tcc
 from mbfmu.model import Block, Defined, Port, State
 from mbfmu.model.expression import ARGUMENTS, FUNCTIONS
 from mbfmu.prepared.prepare import prepare

@@ -22,8 +22,8 @@ from mbfmu.dae import absolute
 from mbfmu.dae.merged import operations, own_operations
 from mbfmu.errors import StepperError
 from mbfmu.kernel import compose, vector
+from mbfmu.kernel.emit.sources import called
 from mbfmu.kernel.runtime import OK
-from mbfmu.kernel.sources import called
 from mbfmu.model import Body, FreeMotion, Joint, Model, Revolute, System, World, connect
 from mbfmu.model.frame import Frame, Pose
 from mbfmu.prepared.prepare import Prepared
@@ -648,9 +648,9 @@ def test_gamma_and_delta_are_numbers_of_a_range_and_delta_follows_gamma() -> Non
     assert np.array_equal(run(one, 0.5, 0.01).q, run(other, 0.5, 0.01).q)
 
 
-def test_a_step_calls_long_accelerations_even_if_these_consist_of_calls() -> None:
+def test_a_step_calls_long_accelerations() -> None:
     dae = absolute(mbfmu.load("stewart"))
-    parts = dae.acceleration.find_functions()
-    assert own_operations(dae.acceleration) < 100 < INLINED < operations(dae.acceleration)
+    assert operations(dae.acceleration) > INLINED
     step = compose(dae, make_scheme(dae, "projected", {"order": 8})).formulas["step"]
-    assert max(map(own_operations, called(step.functions()))) <= max(map(own_operations, parts))
+    assert dae.acceleration.name() in {item.name() for item in called(step.functions())}
+    assert max(map(own_operations, called(step.functions()))) <= own_operations(dae.acceleration)

@@ -11,7 +11,7 @@ from states import assert_same_motion
 
 import mbfmu
 from mbfmu.dae import derive
-from mbfmu.kernel.program import read_program
+from mbfmu.kernel.emit.program import read_program
 from mbfmu.model import Body, BodyShape, Component, FreeMotion, Revolute, World
 
 FEW = {"arm", "backward", "brackets", "branched in space", "clamped"}

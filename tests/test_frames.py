@@ -9,7 +9,7 @@ import pytest
 from generated_code import WARNINGS, compiled
 
 from mbfmu.errors import KernelError
-from mbfmu.kernel.sources import generated
+from mbfmu.kernel.emit.sources import generated
 
 
 def interpreted(function: Any, *arguments: Any) -> list[np.ndarray[Any, Any]]:

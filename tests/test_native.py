@@ -32,7 +32,7 @@ import mbfmu
 from mbfmu import cli
 from mbfmu.checker import check
 from mbfmu.errors import UsageError
-from mbfmu.kernel.toolchain import HERE
+from mbfmu.kernel.build.toolchain import HERE
 
 H = 1e-3
 ARM = Case("two_link", "rattle")

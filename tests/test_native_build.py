@@ -23,7 +23,7 @@ from mbfmu.base.cache import cache_folder
 from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import OUTPUT, interface
 from mbfmu.kernel import compiled_library
-from mbfmu.kernel.toolchain import alone
+from mbfmu.kernel.build.toolchain import alone
 from mbfmu.prepared.prepare import prepare
 
 H = 1e-3

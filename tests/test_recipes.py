@@ -22,7 +22,7 @@ from test_toolbox import tool
 import mbfmu
 from mbfmu.errors import ModelFileError
 from mbfmu.fmu.recipe import known_recipes, read_recipe
-from mbfmu.kernel.toolchain import LEVEL
+from mbfmu.kernel.build.toolchain import LEVEL
 from mbfmu.model import Model
 from mbfmu.stepper import Family
 

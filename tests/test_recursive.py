@@ -24,7 +24,7 @@ from mbfmu.dae.joint import JointTree
 from mbfmu.dae.recursive import inverse_dynamics, link_rates, mass_matrix
 from mbfmu.dae.tree_factor import TreeFactor, is_shallow
 from mbfmu.kernel import Interpreted, compose, describe, vector
-from mbfmu.kernel.program import read_program
+from mbfmu.kernel.emit.program import read_program
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
     Body,

@@ -12,11 +12,12 @@ from generated_code import compiled
 
 import mbfmu
 from mbfmu.dae import derive
-from mbfmu.kernel import compiled_library, compose, sections, straight, vector
+from mbfmu.kernel import compiled_library, compose, vector
 from mbfmu.kernel.codegen import c_sources
-from mbfmu.kernel.program import read_program
+from mbfmu.kernel.emit import sections, straight
+from mbfmu.kernel.emit.program import read_program
+from mbfmu.kernel.emit.sources import called, generated
 from mbfmu.kernel.runtime import Compiled
-from mbfmu.kernel.sources import called, generated
 from mbfmu.stepper import make_scheme
 
 NEVER = 10**9

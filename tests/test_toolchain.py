@@ -13,10 +13,11 @@ from mechanisms import slider_crank, spatial_arm
 
 import mbfmu
 from mbfmu.errors import UsageError
-from mbfmu.kernel import Compiled, compiled_library, library, load, toolchain, vector
+from mbfmu.kernel import Compiled, compiled_library, library, load, vector
+from mbfmu.kernel.build import toolchain
+from mbfmu.kernel.build.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, ahead, built, host, local
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.many import many_library
-from mbfmu.kernel.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, ahead, built, host, local
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
 
@@ -188,7 +189,7 @@ def test_processes_that_fill_the_cache_of_zig_at_once_do_not_disturb_each_other(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     code = """
 import sys
-from mbfmu.kernel.toolchain import built, cross
+from mbfmu.kernel.build.toolchain import built, cross
 
 (compiler, *_) = cross("linux64")
 for round in range(2):

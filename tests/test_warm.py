@@ -20,7 +20,7 @@ from mbfmu.dae import Layout
 from mbfmu.errors import StartError, StepperError, UnknownNameError
 from mbfmu.fmu.interface import interface
 from mbfmu.kernel import Compiled
-from mbfmu.kernel.toolchain import alone
+from mbfmu.kernel.build.toolchain import alone
 from mbfmu.model import Block, Body, FixedTranslation, Parameter, Revolute, System, Value, World, connect, quantity
 from mbfmu.model.assembly import Subsystem
 from mbfmu.model.library import known_models

@@ -24,8 +24,8 @@ def lines() -> Iterator[str]:
 
 
 def _compiler() -> str:
+    from mbfmu.kernel.build.toolchain import SLOWER, host, remedy, tcc
     from mbfmu.kernel.loading import INTERPRETED
-    from mbfmu.kernel.toolchain import SLOWER, host, remedy, tcc
 
     found = host()
     if found is not None:

@@ -127,6 +127,18 @@ class Articulated:
                 g, g_w, g_v = self._g[number]
                 own[number] -= g.T @ b_w[number] + g_v.T @ b_v[number]
                 p_w[P], p_v[P] = p_w[P] + g_w @ u, p_v[P] + g_v @ u
+        return self._outward(own, b_w, b_v, gravity)
+
+    def _outward(self, own: list[SX], b_w: Sequence[SX], b_v: Sequence[SX], gravity: SX | None) -> SX:
+        """Return vdot from what each joint's would be if its parent were at rest, of which it makes their values.
+
+        Args:
+            own: D^-1 u of each link.
+            b_w: angular acceleration of each link due to velocities, relative to its parent.
+            b_v: acceleration of its origin in the same way.
+            gravity: acceleration in the world's axes; None: no gravity.
+        """
+        links = self._links
         alpha: list[SX] = []
         a: list[SX] = []
         for number, link in enumerate(links):

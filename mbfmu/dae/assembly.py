@@ -6,7 +6,6 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.alike import Formula, slopes, values_of
 from mbfmu.dae.bodies import Bodies, Coordinates, labels
 from mbfmu.dae.dae import Assembly, Loop, size_of
 from mbfmu.dae.merged import merged
@@ -21,16 +20,16 @@ from mbfmu.model.mechanism import FIXED, Entry, resolve
 from mbfmu.model.parts import MovingPart
 
 
-def holonomic_rows(bodies: Bodies) -> tuple[list[Formula], tuple[str, ...]]:
+def holonomic_rows(bodies: Bodies) -> tuple[SX, tuple[str, ...]]:
     """Return all holonomic equations, and the joint, coupling or body that each row belongs to."""
     rows = [(path, item.Phi) for path, item in bodies.equations.items()]
     rows += [(path, Phi) for path, Phi in bodies.couplings.items()]
     rows += bodies.coordinates.intrinsic
     names = tuple(path for path, Phi in rows for _ in range(Phi.numel()))
-    return bodies.alike("rows", [Phi for _, Phi in rows]), names
+    return ca.vertcat(ca.SX(0, 1), *(Phi for _, Phi in rows)), names
 
 
-def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple[str, ...]) -> Assembly:
+def assembly(bodies: Bodies, closing: SX, constraint_names: tuple[str, ...]) -> Assembly:
     """Return the start values, the equations they stand for, and the pose that the spanning tree gives.
 
     Where equations remain that this pose may not meet, closed poses are sought in the coordinates of the joints,
@@ -77,15 +76,9 @@ def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple
     for row, name in enumerate(constraint_names):
         rows.setdefault(name, []).append(row)
     empty = ca.SX(0, 1)
-    positions = bodies.alike("positions", list(asked.positions.values()))
-    rates = bodies.alike("rates", list(asked.rates.values()))
+    positions = ca.vertcat(empty, *asked.positions.values())
+    rates = ca.vertcat(empty, *asked.rates.values())
     leanings = ca.vertcat(empty, *asked.leanings)
-    slopes_of = None
-    if any(item.kind for item in (*closing, *positions, *rates)):
-        slopes_q = ca.vertcat(slopes([*closing, *positions], q), ca.jacobian(leanings, q))
-        slopes_of = (
-            merged("slopes_q", [q, s, p, t], [slopes_q]), merged("slopes_v", [q, v, s, p, t], [slopes(rates, v)]),
-        )  # fmt: skip
     if tree is None:
         within, placed = None, None
         guess = merged("guess", [s, p, t], [_placed(bodies, joints, fixed, bent)])
@@ -94,9 +87,9 @@ def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple
         guess = merged("guess", [s, p, t], [placed(within.guess(s, p, t), s, p, t)])
     return Assembly(
         starts=tuple(parameter(entry, tunable=False) for entry in asked.given),
-        closing=merged("closing", [q, p, t], [ca.densify(values_of(closing))]),
-        positions=ca.Function("positions", [q, s, p, t], [values_of(positions)]),
-        rates=ca.Function("rates", [q, v, s, p, t], [values_of(rates)]),
+        closing=merged("closing", [q, p, t], [ca.densify(closing)]),
+        positions=ca.Function("positions", [q, s, p, t], [positions]),
+        rates=ca.Function("rates", [q, v, s, p, t], [rates]),
         sizes=ca.Function(
             "sizes", [s, p, t], [ca.vertcat(empty, *(asked.sizes[name] for name in (*asked.positions, *asked.rates)))]
         ),
@@ -112,7 +105,6 @@ def assembly(bodies: Bodies, closing: Sequence[Formula], constraint_names: tuple
         constraint_names=constraint_names,
         norms=len(bodies.coordinates.intrinsic),
         rate_guess=None if moving is None else merged("rate_guess", [s, p, t], [moving]),
-        slopes=slopes_of,
         exact=exact,
         tree=within,
         placed=placed,

@@ -9,7 +9,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from mbfmu.dae.alike import Formula, alike, written_out
 from mbfmu.dae.choice import EVERY_JOINT, CoordinateChoice
 from mbfmu.dae.cuts import Weights
 from mbfmu.dae.network import Network
@@ -239,12 +238,6 @@ class Bodies:
         """Return an input as it acts on the mechanism: formulas of the time in place of the symbols they replace."""
         entries = zip(labels(name, symbol), symbol.elements(), strict=True)
         return ca.vertcat(*(self.formulas.get(label, entry) for label, entry in entries))
-
-    def alike(self, name: str, values: Sequence[SX]) -> list[Formula]:
-        """Return dense columns; of bodies in space, in absolute coordinates, many alike ones as calls (see `alike`)."""
-        if self.coordinates.recursive or self.planar:
-            return [written_out(value) for value in values]
-        return alike(name, values)
 
     @cached_property
     def still(self) -> tuple[Frame, Frame]:

@@ -32,49 +32,10 @@ from mbfmu.dae.merged import LONG, merged
 from mbfmu.dae.picture import Skeleton
 from mbfmu.dae.signals import Clock, Layout, MemorySignal, ParameterSignal, Signal, StateSignal
 
-MANY_ROWS = 64
-"""Number of constraints from which their solution is a function of its own."""
-
-SPARSE = 16
-"""Largest number of entries of M^-1 per row for which a factor is kept."""
-
 Function = Any
 """A CasADi Function (CasADi carries no types)."""
 SX = Any
 """A CasADi expression."""
-
-
-@dataclass(frozen=True)
-class KeptFactor:
-    """The factor of ``[M C^T; C 0]`` and the mass matrix, whose entries a Function computes.
-
-    Args:
-        function: Function (q, p, t) -> the entries of M, and of M^-1 unless the factor has it; those of the factor.
-            Entries that are numbers are left out.
-        written: map from symbols of these two to the factor.
-        lasting: whether the entries depend on no time.
-        shape: number of the rows of C and of M.
-    """
-
-    function: Function
-    written: Callable[[SX, SX], SchurFactor]
-    lasting: bool
-    shape: tuple[int, int]
-
-    @cached_property
-    def corrected(self) -> tuple[Function, int]:
-        """Function (results of `function`, free, g) -> `SchurFactor.constrained`, and the first one that it takes."""
-        masses, entries = self.symbols()
-        rows, n = self.shape
-        given = ca.SX.sym("free", n), ca.SX.sym("g", rows)
-        found = [ca.densify(item) for item in self.written(masses, entries).constrained(*given)]
-        first = 0 if ca.depends_on(ca.vertcat(*found), masses) else 1
-        return merged("corrected", [*(masses, entries)[first:], *given], found), first
-
-    def symbols(self) -> tuple[SX, SX]:
-        """Return fresh symbols for the two results."""
-        masses, entries = (ca.SX.sym("kept", self.function.numel_out(number)) for number in range(2))
-        return masses, entries
 
 
 @dataclass(frozen=True)
@@ -150,8 +111,6 @@ class Assembly:
         norms: number of rows at the end of `closing` that are norms of quaternions.
         rate_guess: Function (s, p, t) -> v of a tree of joints all of whose rates have start values, where v are rates
             of bodies; None: there is none.
-        slopes: Function (q, s, p, t) -> Jacobian of `closing`, `positions` and `leanings` by q, and Function
-            (q, v, s, p, t) -> that of `rates` by v, both sparse; None: they follow by differentiation.
         exact: whether the guess meets all equations of coordinates by the way it is made.
         tree: the same start in the coordinates x of joints, in which closed poses are sought; None: in q itself.
         placed: Function (x, s, p, t) -> q, with x those of `tree`; None without it.
@@ -172,7 +131,6 @@ class Assembly:
     constraint_names: tuple[str, ...]
     norms: int
     rate_guess: Function | None = None
-    slopes: tuple[Function, Function] | None = None
     exact: bool = False
     tree: "Assembly | None" = None
     placed: Function | None = None
@@ -271,7 +229,6 @@ class Dae(Layout):
         flexible: full name of each flexible body and line, and the numbers in q of the coordinates of its shape.
         roles: which joints carry coordinates, and which are constraints.
         impulses: gives `impulse` in fewer operations than by M; None: nothing does.
-        mass_inverse: (q, p) -> M^-1, sparse, shape (n, n); None: it follows from `mass_solve`.
     """
 
     name: str
@@ -325,7 +282,6 @@ class Dae(Layout):
     ends: tuple[str, ...] = ()
     roles: tuple[Role, ...] = ()
     impulses: Callable[[], Function] | None = None
-    mass_inverse: Function | None = None
 
     @cached_property
     def M(self) -> Function:
@@ -400,68 +356,13 @@ class Dae(Layout):
 
         With C = [Phi_q; G]: ``[M C^T; C 0] [a; lambda] = [force; gamma]``.
         """
-        given = self.symbols()
-        if self.constrained:
-            called = self._sides.mx_in()
-            return ca.Function("acceleration", called, self.constrained(called[0], *self._sides(*called), *called[-2:]))
-        free, gamma = self._sides_at(*given)
+        q, v, _, _, p, t = given = self.symbols()
+        free = self.free_acceleration(*given)
+        gamma = ca.vertcat(self.gamma(q, v, p, t), self.gamma_G(q, v, p, t))
         if not self.m + self.k:
             return ca.Function("acceleration", list(given), [ca.densify(free), gamma])
-        a, lambda_ = self.factor(given[0], *given[-2:]).constrained(free, gamma)
+        a, lambda_ = self.factor(q, p, t).constrained(free, gamma)
         return merged("acceleration", list(given), [ca.densify(a), ca.densify(lambda_)])
-
-    @cached_property
-    def acceleration_by_factor(self) -> Function | None:
-        """Function (q, v, z, u, p, t, results of the `kept_factor`) -> `acceleration`, if that calls those."""
-        kept = self.kept_factor if self.constrained else None
-        if not kept:
-            return None
-        results = [ca.MX.sym("kept", kept.function.numel_out(number)) for number in range(2)]
-        called, (corrected, first) = self._sides.mx_in(), kept.corrected
-        found = corrected(*results[first:], *self._sides(*called))
-        return ca.Function("acceleration_by_factor", [*called, *results], found)
-
-    def _sides_at(self, q: SX, v: SX, z: SX, u: SX, p: SX, t: SX) -> tuple[SX, SX]:
-        """Return the accelerations without constraints, and gamma of all these."""
-        gamma = ca.vertcat(self.gamma(q, v, p, t), self.gamma_G(q, v, p, t))
-        return self.free_acceleration(q, v, z, u, p, t), gamma
-
-    @cached_property
-    def _sides(self) -> Function:
-        """Function (q, v, z, u, p, t) -> the accelerations without constraints, and gamma of all these."""
-        given = self.symbols()
-        return merged("sides", list(given), [ca.densify(item) for item in self._sides_at(*given)])
-
-    @cached_property
-    def constrained(self) -> Function | None:
-        """Function (q, free, g, p, t) -> (y, mu) of `SchurFactor.constrained`, with C = [Phi_q; G].
-
-        It is there to be called, where it is so long that it should not be part of several functions; else it is None.
-        In joint coordinates it has too much in common with the free motion.
-        """
-        rows = self.m + self.k
-        if rows < MANY_ROWS or not self.assembly.mass_metric or not self.kept_factor:
-            return None
-        given = [ca.MX.sym(*item) for item in (("q", self.n), ("free", self.n), ("g", rows), ("p", self.n_p), ("t",))]
-        q, free, g, p, t = given
-        corrected, first = self.kept_factor.corrected
-        return ca.Function("constrained", given, corrected(*self.kept_factor.function(q, p, t)[first:], free, g))
-
-    @cached_property
-    def kept_factor(self) -> KeptFactor | None:
-        """The factor of ``[M C^T; C 0]`` with C = [Phi_q; G], computed once for several solutions.
-
-        None: nothing is kept, as it would be numbers only, or as M^-1 has too many entries.
-        """
-        q, _, _, _, p, t = self.symbols()
-        over_mass = self.over_mass(q, p)
-        if over_mass.inverse.nnz() > SPARSE * self.n:
-            return None
-        masses, values, written = SchurFactor(over_mass, self.C(q, p, t), self.M(q, p)).kept()
-        if not values.numel() + masses.numel():
-            return None
-        function = merged("kept", [q, p, t], [masses, values])
-        return KeptFactor(function, written, not ca.depends_on(values, t), (self.m + self.k, self.n))
 
     def factor(self, q: SX, p: SX, t: SX) -> SchurFactor:
         """Return the factor of ``[M C^T; C 0]`` with C = [Phi_q; G].
@@ -500,8 +401,7 @@ class Dae(Layout):
             prepared, applied = self._mass_parts
             known = prepared(q, p)
             solve = lambda f: applied(known, q, p, f)  # noqa: E731
-        inverse = self.mass_inverse(q, p) if self.mass_inverse else None
-        return OverMass(solve, self.row_lengths, *self._mass_blocks, inverse)
+        return OverMass(solve, self.row_lengths, self._mass_blocks)
 
     @cached_property
     def _mass_parts(self) -> tuple[Function, Function]:
@@ -513,24 +413,15 @@ class Dae(Layout):
         return ca.Function("prepared", [q, p], [ca.vertcat(ca.SX(0, 1), *values)]), applied
 
     @cached_property
-    def _mass_blocks(self) -> tuple[list[int], list[int]]:
-        """Numbers of the diagonal blocks of M that its rows are in, and of bodies that M does not couple, shapes (n,).
-
-        All coordinates of a body are of one number, also where M has several blocks for them; in joint coordinates and
-        in the plane, where M is diagonal, all are: a body alone has few operations there.
-        """
+    def _mass_blocks(self) -> list[int]:
+        """Index of the diagonal block of M that each of its rows is in, shape (n,)."""
         pattern = self.mass_solve.jac_sparsity(0, 2)
-        if not self.assembly.mass_metric or pattern.is_diag():
-            return _numbered(pattern), [0] * self.n
-        last: dict[str, int] = {}
-        pairs = []
-        for number, name in enumerate(self.coordinates):
-            owner = name.rpartition(".")[0]
-            pairs += [(last[owner], number), (number, last[owner])] if owner in last else []
-            last[owner] = number
-        rows, columns = zip(*pairs, strict=True) if pairs else ((), ())
-        joined = pattern + ca.Sparsity.triplet(self.n, self.n, rows, columns)
-        return _numbered(pattern), _numbered(joined)
+        blocks, rows, first = pattern.scc()
+        found = [0] * self.n
+        for block in range(blocks):
+            for row in rows[first[block] : first[block + 1]]:
+                found[row] = block
+        return found
 
     @property
     def n_p(self) -> int:
@@ -636,13 +527,3 @@ class Switching:
         """The gaps and frictions."""
         assert self.plain.switches is not None
         return self.plain.switches
-
-
-def _numbered(pattern: Any) -> list[int]:
-    """Return the number of the diagonal block of a square Sparsity that each row is in, shape (n,)."""
-    blocks, rows, first = pattern.scc()
-    found = [0] * pattern.size1()
-    for block in range(blocks):
-        for row in rows[first[block] : first[block + 1]]:
-            found[row] = block
-    return found

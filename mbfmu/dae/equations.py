@@ -10,7 +10,6 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.alike import second_rates, slopes, values_of
 from mbfmu.dae.assembly import assembly, holonomic_rows, parameters
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.calculated import calculated
@@ -48,18 +47,13 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     for number, inertia in bodies.moving():
         weight -= inertia.m * ca.dot(gravity, bodies.center(number).r_0)
     found = loads(bodies)
-    rows, constraint_names = holonomic_rows(bodies)
-    Phi = values_of(rows)
+    Phi, constraint_names = holonomic_rows(bodies)
     velocity_rows = ca.vertcat(ca.SX(0, 1), *(item.velocity for item in bodies.equations.values()))
 
     load = found.applied - ca.gradient(found.potential, q)
     falling = cache(lambda: ca.gradient(weight, q))
     V = weight + found.potential
-    if any(item.kind for item in rows):
-        owners = [name.rpartition(".")[0] for name in bodies.coordinates.names]
-        Phi_q, Phiddot = slopes(rows, q, owners), second_rates(rows, q, v, t)
-    else:
-        Phi_q, Phiddot = ca.jacobian(Phi, q), bodies.dot(bodies.dot(Phi))
+    Phi_q, Phiddot = ca.jacobian(Phi, q), bodies.dot(bodies.dot(Phi))
     G = ca.jacobian(velocity_rows, v)
     g = ca.substitute(velocity_rows, v, ca.SX.zeros(v.shape[0], 1))
     force = ca.SX.sym("force", q.numel())
@@ -118,7 +112,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         ),
         bound_values=function("bound_values", [p], bound_values),
         n_angles=shown.angles.numel(),
-        assembly=assembly(bodies, rows, constraint_names),
+        assembly=assembly(bodies, Phi, constraint_names),
         skeleton=skeleton(bodies),
         sampled=tuple(number for number, item in enumerate(network.signals) if item.name in held),
         formulas=tuple(item.name for item in network.signals if item.name in bodies.formulas and item.type == "Real"),
@@ -130,7 +124,6 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         flexible=tuple(_shapes(bodies)),
         roles=roles(bodies),
         impulses=lambda: function("impulse", [q, v, p], inertial.impulse()),
-        mass_inverse=inertial.inverse and function("mass_inverse", [q, p], inertial.inverse()),
         **network_parts(network, q, v, z, p, t),
     )
     return with_names(

@@ -103,8 +103,8 @@ class Formula:
             and rates, in terms of x and the arguments alone; None: there is no estimate.
         slope: SX like the result, whose derivatives stand for those of the result, such as one in which round-off is
             not set to 0; None: the result itself.
-        lasting: whether the last `Call` gives what the first stage, a `Call` of the same Function, will give in a step
-            that begins at the result.
+        lasting: whether the last stage, a `Call`, gives what the first one, a `Call` of the same Function, will give in
+            a step that begins at the result.
     """
 
     x: SX

@@ -12,14 +12,11 @@ of T gives the same in three times as many operations (gyroscopic term 286 again
 tests compare the two. A rotor on an axis of rate v = J_v qdot adds J v^2 / 2, differentiated as it is.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import accumulate
 
 import casadi as ca
 
-from mbfmu.dae import alike
-from mbfmu.dae.alike import Calls, argument
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.flexible import kinetic
 from mbfmu.dae.kkt import Factor
@@ -45,7 +42,6 @@ class InertialTerms:
         free: load -> M^-1 (load - bias).
         transmitted: forces and torques that the joints of the tree transmit, see `outputs`; None in absolute
             coordinates.
-        inverse: gives M^-1, SX, sparse, shape (n, n); None: it follows from `solve`.
     """
 
     T: SX
@@ -58,7 +54,6 @@ class InertialTerms:
     solve: Callable[[SX], SX]
     free: Callable[[SX], SX]
     transmitted: Transmitted | None = None
-    inverse: Callable[[], SX] | None = None
 
 
 def inertial_terms(bodies: Bodies) -> InertialTerms:
@@ -66,7 +61,6 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
     energies: list[SX] = []
     blocks: list[SX] = []
     columns: list[list[SX]] = [[], [], [], [], []]
-    calls = Calls() if len(bodies.groups) > alike.MANY and not bodies.planar else None
     alone = [(group, inertia) for group, inertia in bodies.moving() if group not in bodies.bonded]
     for place, (group, inertia) in enumerate(alone):
         velocity, w = bodies.coordinates.rates[group]
@@ -78,17 +72,12 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
             parts = [inertia.I_CM * w, inertia.I_CM * w, ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1)]
         else:
             own = bodies.coordinates.poses[group].angle, bodies.v[7 * place + 3 : 7 * place + 7], inertia.I_CM
-            if calls:
-                given = [argument(item) for item in own]
-                block, *parts = [calls(part, *given) for part in PARTS]
-                block = ca.tril2symm(block)
-            else:
-                block, *parts = turning(*own)
+            block, *parts = turning(*own)
             blocks.append(block)
         translation = [inertia.m * velocity, inertia.m * velocity, still, still, still]
         for column, first, second in zip(columns, translation, parts, strict=True):
             column += [first, second]
-    T = sum((item.value for item in bodies.alike("kinetic", energies)), ca.SX(0))
+    T = sum(energies, ca.SX(0))
     bonded = bodies.q.numel() - sum(block.shape[0] for block in blocks)
     rest = ca.SX(bonded, 1)
     momentum, impulse, T_q, regular_T_q, gyroscopic = (ca.vertcat(*column, rest) for column in columns)
@@ -110,8 +99,7 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         T, momentum, impulse = T + own, momentum + more, impulse + more + ca.gradient(regular, bodies.v)
         T_q, regular_T_q = T_q + slope, regular_T_q + slope + ca.gradient(regular, bodies.q)
         M, bias = M + mass_matrix(links), bias + inverse_dynamics(links, link_rates(links), gravity)[0]
-    by_body = _ByBody(blocks, calls) if calls and not (bodies.rotors or bodies.bonded) else None
-    solve = by_body.solve if by_body else Factor(M).solve
+    solve = Factor(M).solve
     return InertialTerms(
         T=T,
         M=lambda: M,
@@ -122,52 +110,7 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         bias=bias,
         solve=solve,
         free=lambda load: solve(load - bias),
-        inverse=by_body.inverse if by_body else None,
     )
-
-
-@dataclass(frozen=True)
-class _ByBody:
-    """The inverse of a mass matrix of many bodies, in calls.
-
-    Args:
-        blocks: the diagonal blocks of M.
-        calls: makes the calls.
-    """
-
-    blocks: Sequence[SX]
-    calls: Calls
-
-    def solve(self, f: SX) -> SX:
-        """Return M^-1 f."""
-        ends = list(accumulate((block.shape[0] for block in self.blocks), initial=0))
-        parts = []
-        for block, own in zip(self.blocks, ca.vertsplit(f, ends), strict=True):
-            if block.sparsity().is_diag():  # a mass, or an inertia about one axis
-                parts.append(own / block[0, 0])
-            else:
-                parts.append(self.calls(solved, argument(block, distinct=True), argument(own)))
-        return ca.vertcat(*parts)
-
-    def inverse(self) -> SX:
-        """Return M^-1."""
-        parts = []
-        for block in self.blocks:
-            if block.sparsity().is_diag():
-                parts.append(ca.SX.eye(block.shape[0]) * (1 / block[0, 0]))
-            else:
-                parts.append(ca.tril2symm(self.calls(inverted, argument(block, distinct=True))))
-        return ca.diagcat(*parts)
-
-
-def inverted(M: SX) -> SX:
-    """Return the lower triangle of M^-1."""
-    return ca.tril(Factor(M).solve(ca.SX.eye(M.shape[0])))
-
-
-def solved(M: SX, f: SX) -> SX:
-    """Return M^-1 f."""
-    return Factor(M).solve(f)
 
 
 def turning(Q: SX, Qdot: SX, J: SX) -> list[SX]:
@@ -179,19 +122,3 @@ def turning(Q: SX, Qdot: SX, J: SX) -> list[SX]:
     gyroscopic = 2 * turned + mu0 * ca.dot(Qdot, Qdot) * Q
     parts = [momentum, momentum + radial * Q, -turned, radial * Qdot - turned, gyroscopic]
     return [4 * G.T @ J @ G + mu0 * Q @ Q.T, *parts]
-
-
-def _part_of_turning(number: int, name: str) -> Callable[[SX, SX, SX], SX]:
-    def part(Q: SX, Qdot: SX, J: SX) -> SX:
-        found = turning(Q, Qdot, J)[number]
-        return found if number else ca.tril(found)
-
-    part.__name__ = name
-    return part
-
-
-PARTS = tuple(
-    _part_of_turning(number, name)
-    for number, name in enumerate(("inertia", "momentum", "impulse", "T_q", "regular_T_q", "gyroscopic"))
-)
-"""The results of `turning`, one by one, of the block of M the lower triangle: a call computes no others."""

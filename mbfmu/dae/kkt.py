@@ -9,13 +9,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from mbfmu.dae.frontal import Fronts, plan_of
-
 SX = Any
 
 LEAST_PIVOT = 1e-9
 """Smallest accepted pivot of the Schur complement relative to its usual diagonal. Coordinates are known to about 1e-14,
 so that accelerations with such a pivot have an error of about 1e-14 / 1e-9."""
+SPARSE = 16
+"""Largest number of entries of M^-1 per row for which a factor is kept."""
 
 
 class OverMass:
@@ -28,25 +28,15 @@ class OverMass:
         solve: the map for one column.
         row_lengths: see `Dae`.
         blocks: number of the diagonal block of M that each row is in, shape (n,).
-        bodies: number of the body that each row belongs to; M couples those of one body alone. Shape (n,).
-        inverse: M^-1, sparse, if it is known otherwise than by the map.
     """
 
-    def __init__(
-        self,
-        solve: Callable[[SX], SX],
-        row_lengths: tuple[float, ...],
-        blocks: Sequence[int],
-        bodies: Sequence[int],
-        inverse: SX | None = None,
-    ) -> None:
-        self._solve, self.row_lengths, self._blocks, self.bodies = solve, row_lengths, blocks, bodies
-        self._inverse = inverse
+    def __init__(self, solve: Callable[[SX], SX], row_lengths: tuple[float, ...], blocks: Sequence[int]) -> None:
+        self._solve, self.row_lengths, self._blocks = solve, row_lengths, blocks
 
     @cached_property
     def inverse(self) -> SX:
         """M^-1, sparse, shape (n, n)."""
-        return self(ca.SX.eye(len(self._blocks))) if self._inverse is None else self._inverse
+        return self(ca.SX.eye(len(self._blocks)))
 
     def __call__(self, f: SX) -> SX:
         n, entries = f.shape[0], _entries(f)
@@ -145,12 +135,6 @@ class SchurFactor:
         self.C, self._M, self._over = C, M, mass_solve
         self.mass_solve: Callable[[SX], SX] = mass_solve
         self._schur: Factor | None = None
-        plan = plan_of(C.sparsity(), mass_solve.bodies)
-        self._fronts: Fronts | None = None
-        if plan:
-            self._fronts = Fronts(plan, M, mass_solve.inverse, C, LEAST_PIVOT, mass_solve.row_lengths)
-            self.mass_solve = self._fronts.mass_solve
-            return
         self._MiCt = mass_solve(C.T)
         if C.shape[0]:
             S = C @ self._MiCt
@@ -167,14 +151,10 @@ class SchurFactor:
             f: SX, shape (n,).
             g: SX, shape (k,).
         """
-        if self._fronts:
-            return self._fronts.solve(f, g)
         return self.constrained(self.mass_solve(f), g)
 
     def constrained(self, free: SX, g: SX) -> tuple[SX, SX]:
         """Return (y, mu) from the solution without constraints, free = M^-1 f."""
-        if self._fronts:
-            return self._fronts.constrained(free, g)
         if self._schur is None:
             return free, ca.SX(0, 1)
         mu = self._schur.solve(self.C @ free - g)
@@ -193,8 +173,6 @@ class SchurFactor:
             e: SX, shape (n,).
             gap: SX, shape (k,).
         """
-        if self._fronts:
-            return self._fronts.corrected(y, y1, mu, f, e, gap)
         My = self.times(y)
         c, apart = self.mass_solve(f - My - self.columns(mu)), self.mass_solve(e - My)
         if self._schur:
@@ -205,62 +183,32 @@ class SchurFactor:
 
     def times(self, x: SX) -> SX:
         """Return M x, shape (n,)."""
-        return self._fronts.times(x) if self._fronts else self._M @ x
+        return self._M @ x
 
     def columns(self, mu: SX) -> SX:
         """Return C^T mu, shape (n,)."""
-        return self._fronts.columns(mu) if self._fronts else self.C.T @ mu
+        return self.C.T @ mu
 
-    def kept(self) -> tuple[SX, SX, Callable[[SX, SX], "SchurFactor"]]:
-        """Return the entries of M and the factor that are no numbers, and the factor in terms of symbols for these.
+    def kept(self) -> tuple[SX, Callable[[SX], "SchurFactor"]] | None:
+        """Return the entries of the matrices that are no numbers, and a map: symbols for these -> the factor.
 
-        Equations that are solved several times with one matrix then compute its entries once.
-
-        Returns:
-            The entries of M, and of M^-1 if no others have it; those of the factor; and a map: symbols for both -> the
-            factor.
+        None: nothing is to be kept, as there are numbers only, or as M^-1 has more than `SPARSE` entries per row.
         """
-        fronts = self._fronts
-        if fronts:
-            return fronts.masses, fronts.entries, lambda *entries: self._by(fronts.with_entries(*entries))
-        masses, of_masses = kept((self._M, self._over.inverse))
+        if self._over.inverse.nnz() > SPARSE * self.C.shape[1]:
+            return None
         D, LT = self._schur.entries if self._schur else (ca.SX(0, 1), ca.SX(0, 0))
-        values, matrices = kept((self.C, self._MiCt, ca.SX(D), LT))
+        matrices = [self._M, self._over.inverse, self.C, self._MiCt, ca.SX(D), LT]
+        entries = ca.vertcat(*map(_entries, matrices))
+        named = [number for number, item in enumerate(entries.nonzeros()) if not item.is_constant()]
+        ends = np.cumsum([0, *(matrix.nnz() for matrix in matrices)]).tolist()
 
-        def written(masses: SX, values: SX) -> "SchurFactor":
-            found = copy.copy(self)
-            found._M, inverse = of_masses(masses)
-            found.mass_solve = lambda f: inverse @ f
-            found.C, found._MiCt, D, LT = matrices(values)
-            found._schur = self._schur and self._schur.with_entries(D, LT)
-            return found
+        def written(symbols: SX) -> "SchurFactor":
+            known, result = ca.SX(entries), copy.copy(self)
+            known[named] = symbols
+            parts = zip(matrices, ca.vertsplit(known, ends), strict=True)
+            result._M, inverse, result.C, result._MiCt, D, LT = (ca.SX(item.sparsity(), part) for item, part in parts)
+            result.mass_solve = lambda f: inverse @ f
+            result._schur = self._schur and self._schur.with_entries(D, LT)
+            return result
 
-        return masses, values, written
-
-    def _by(self, fronts: Fronts) -> "SchurFactor":
-        """Return the factor by other fronts."""
-        found = copy.copy(self)
-        found._fronts, found.mass_solve = fronts, fronts.mass_solve
-        return found
-
-
-def kept(matrices: Sequence[SX]) -> tuple[SX, Callable[[SX], list[SX]]]:
-    """Return the entries of matrices that are no numbers, shape (k,), and the matrices in terms of symbols for these.
-
-    Args:
-        matrices: SX, each of any shape.
-
-    Returns:
-        The entries and a map: symbols of that shape -> the matrices, in which numbers stay numbers.
-    """
-    ends = np.cumsum([0, *(matrix.nnz() for matrix in matrices)]).tolist()
-    entries = ca.vertcat(ca.SX(0, 1), *map(_entries, matrices))
-    named = [number for number, item in enumerate(entries.nonzeros()) if not item.is_constant()]
-
-    def written(symbols: SX) -> list[SX]:
-        known = ca.SX(entries)
-        known[named] = symbols
-        parts = zip(matrices, ca.vertsplit(known, ends), strict=True)
-        return [ca.SX(matrix.sparsity(), part) for matrix, part in parts]
-
-    return entries[named], written
+        return (entries[named], written) if named else None

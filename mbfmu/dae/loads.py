@@ -51,101 +51,140 @@ class Loads:
 
 def loads(bodies: Bodies) -> Loads:
     """Return the loads of a mechanism."""
-    power: list[tuple[SX, SX]] = []
-    signals: list[Signal] = []
-    symbols: list[SX] = []
-    sampled: list[int] = []
-    potential = ca.SX(0)
-    exerted: dict[str, SX] = {}
-    put_in: dict[str, SX] = {}
-    efforts = {
-        path: [ca.SX(expression(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
-    }
-    for path, joint in bodies.mechanism.of(Joint).items():
+    mechanism, all_of = bodies.mechanism, _Collection(bodies)
+    for path, joint in mechanism.of(Joint).items():
+        all_of.add_joint(path, joint)
+    for path, component in mechanism.components.items():
+        all_of.add_inputs(path, component)
+    for path, force in mechanism.of(Force).items():
+        all_of.add_force(path, force)
+    for path, force in mechanism.of(AxisForce).items():
+        axis = axis_of(bodies, path, force)
+        all_of.add_on_axes(path, force, axis.motion[0].value, axis.rates[0], (1,))
+    for path, force in mechanism.of(AxesForce).items():
+        all_of.add_on_axes(path, force, *combination_of(bodies, path, force), force.ratios)
+    for path, contact in mechanism.of(AxesContact).items():
+        all_of.add_contact(path, contact)
+    for path, part in mechanism.of(FlexibleBody).items():
+        all_of.potential += part.strain_energy(bodies.values[path])
+        rate = bodies.shapes[path].rate
+        all_of.power.append((rate, part.damping(bodies.values[path], rate)))
+    return all_of.loads()
+
+
+class _Collection:
+    """Loads while they are collected.
+
+    Args:
+        bodies: the bodies.
+
+    Attributes:
+        power: pairs of a rate and the effort along it.
+        potential: energy of springs, SX scalar, J.
+    """
+
+    def __init__(self, bodies: Bodies) -> None:
+        self.bodies = bodies
+        self.power: list[tuple[SX, SX]] = []
+        self.potential = ca.SX(0)
+        self._signals: list[Signal] = []
+        self._symbols: list[SX] = []
+        self._sampled: list[int] = []
+        self._exerted: dict[str, SX] = {}
+        self._put_in: dict[str, SX] = {}
+        self._efforts = {
+            path: [ca.SX(expression(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
+        }
+
+    def add_joint(self, path: str, joint: Joint) -> None:
+        """Add the efforts of a joint, its potential and its drive."""
+        p, equations = self.bodies.values[path], self.bodies.equations[path]
         if type(joint).effort is not Joint.effort:
-            equations = bodies.equations[path]
             rate = equations.rates[0]
-            effort = joint.effort(bodies.values[path], equations.motion[0].value, rate)
-            power.append((rate, effort))
-            efforts[path][0] += effort
+            effort = joint.effort(p, equations.motion[0].value, rate)
+            self.power.append((rate, effort))
+            self._efforts[path][0] += effort
         if type(joint).potential is not Joint.potential:
-            potential += joint.potential(bodies.values[path], *(item.value for item in bodies.equations[path].motion))
-            for number, (elastic, damping) in enumerate(_inner_efforts(bodies, path, joint)):
-                power.append((bodies.equations[path].rates[number], damping))
-                efforts[path][number] += elastic + damping
-        ends = bodies.equations[path].a, bodies.equations[path].b
-        power += [(expression(rate), expression(effort)) for rate, effort in joint.efforts(bodies.values[path], *ends)]
-        if not joint.actuated:
-            continue
-        for number, motion in enumerate(bodies.equations[path].motion):
-            rate = bodies.equations[path].rates[number]
+            self.potential += joint.potential(p, *(item.value for item in equations.motion))
+            for number, (elastic, damping) in enumerate(_inner_efforts(self.bodies, path, joint)):
+                self.power.append((equations.rates[number], damping))
+                self._efforts[path][number] += elastic + damping
+        self.power += [(expression(rate), expression(e)) for rate, e in joint.efforts(p, equations.a, equations.b)]
+        if joint.actuated:
+            self._add_drive(path, equations)
+
+    def _add_drive(self, path: str, equations: JointEquations) -> None:
+        for number, (motion, rate) in enumerate(zip(equations.motion, equations.rates, strict=True)):
             names = labels(f"{path}.{motion.effort}", rate)
             effort = ca.vertcat(*(ca.SX.sym(name) for name in names))
             text = f"effort of the drive on {path}.{motion.position}"
-            signals += [Signal(name, motion.effort_unit, text, "input") for name in names]
-            symbols.append(effort)
-            acting = bodies.acting(f"{path}.{motion.effort}", effort)
-            power.append((rate, acting))
-            efforts[path][number] += acting
-    for path, component in bodies.mechanism.components.items():
-        for item in component.inputs(bodies.planar):
-            symbol = bodies.inputs[path][item.name]
+            self._signals += [Signal(name, motion.effort_unit, text, "input") for name in names]
+            self._symbols.append(effort)
+            acting = self.bodies.acting(f"{path}.{motion.effort}", effort)
+            self.power.append((rate, acting))
+            self._efforts[path][number] += acting
+
+    def add_inputs(self, path: str, component: Component) -> None:
+        """Add the inputs of a component."""
+        for item in component.inputs(self.bodies.planar):
+            symbol = self.bodies.inputs[path][item.name]
             names = labels(f"{path}.{item.name}", symbol)
-            if item.sampled and names[0] not in bodies.formulas:
-                sampled += range(len(signals), len(signals) + len(names))
+            if item.sampled and names[0] not in self.bodies.formulas:
+                self._sampled += range(len(self._signals), len(self._signals) + len(names))
                 symbol = ca.SX.sym("unsampled", len(names))
             kind = "internal" if item.internal else "input"
-            signals += [Signal(name, item.unit, item.description, kind) for name in names]
-            symbols.append(symbol)
-    for path, force in bodies.mechanism.of(Force).items():
-        a, b = ends_of(bodies, path, force)
-        potential += force.potential(bodies.values[path], a, b)
-        pairs = [(expression(rate), expression(effort)) for rate, effort in force.efforts(bodies.values[path], a, b)]
-        put_in[path] = sum((ca.dot(rate, effort) for rate, effort in pairs), ca.SX(0))
-        power += pairs
-    for path, force in bodies.mechanism.of(AxisForce).items():
-        axis = axis_of(bodies, path, force)
-        s, rate, p = axis.motion[0].value, axis.rates[0], bodies.values[path]
+            self._signals += [Signal(name, item.unit, item.description, kind) for name in names]
+            self._symbols.append(symbol)
+
+    def add_force(self, path: str, force: Force) -> None:
+        """Add a force between frames."""
+        p, (a, b) = self.bodies.values[path], ends_of(self.bodies, path, force)
+        self.potential += force.potential(p, a, b)
+        pairs = [(expression(rate), expression(effort)) for rate, effort in force.efforts(p, a, b)]
+        self._put_in[path] = sum((ca.dot(rate, effort) for rate, effort in pairs), ca.SX(0))
+        self.power += pairs
+
+    def add_on_axes(self, path: str, force: AxisForce | AxesForce, s: SX, rate: SX, ratios: Sequence[Any]) -> None:
+        """Add a force along the motion s of axes, SX scalar, of which each takes its ratio of it."""
+        p = self.bodies.values[path]
         effort = force.effort(p, s, rate)
-        power.append((rate, effort))
-        put_in[path] = rate * effort
-        potential += force.potential(p, s)
+        self.power.append((rate, effort))
+        self._put_in[path] = rate * effort
+        self.potential += force.potential(p, s)
         at = ca.SX.sym("s")
         slope = ca.substitute(ca.gradient(force.potential(p, at), at), at, s)
-        exerted[path] = effort - slope
-        efforts[joints_of(path, force)[0]][0] += exerted[path]
-    for path, force in bodies.mechanism.of(AxesForce).items():
-        p, (s, rate) = bodies.values[path], combination_of(bodies, path, force)
-        effort = force.effort(p, s, rate)
-        power.append((rate, effort))
-        put_in[path] = rate * effort
-        potential += force.potential(p, s)
-        at = ca.SX.sym("s")
-        slope = ca.substitute(ca.gradient(force.potential(p, at), at), at, s)
-        exerted[path] = effort - slope
-        for joint, ratio in zip(joints_of(path, force), force.ratios, strict=True):
-            efforts[joint][0] += ratio * exerted[path]
-    for path, contact in bodies.mechanism.of(AxesContact).items():
-        joints = joints_of(path, contact)
-        places = (bodies.equations[joint].motion[0].value for joint in joints)
-        for joint, effort in zip(joints, contact.efforts(bodies.values[path], *places), strict=True):
-            power.append((bodies.equations[joint].rates[0], effort))
-            efforts[joint][0] += effort
-    for path, part in bodies.mechanism.of(FlexibleBody).items():
-        p, rate = bodies.values[path], bodies.shapes[path].rate
-        potential += part.strain_energy(p)
-        power.append((rate, part.damping(p, rate)))
-    applied = ca.SX(bodies.q.shape[0], 1)
-    for rate, effort in power:
-        applied += ca.jtimes(expression(rate), bodies.v, expression(effort), True)
-    begun = bodies.mechanism.input_starts
-    signals = [replace(item, start=float(begun.get(item.name, 0.0))) for item in signals]
-    given = {path: tuple(items) for path, items in efforts.items()}
-    u = ca.vertcat(ca.SX(0, 1), *symbols)
-    resisting = not potential.is_zero() or any(_resists(bodies, expression(effort), u) for _, effort in power)
-    return Loads(
-        tuple(signals), u, potential, applied, given, exerted, put_in, tuple(sampled), resisting, _rates(bodies)
-    )
+        self._exerted[path] = effort - slope
+        for joint, ratio in zip(joints_of(path, force), ratios, strict=True):
+            self._efforts[joint][0] += ratio * self._exerted[path]
+
+    def add_contact(self, path: str, contact: AxesContact) -> None:
+        """Add a contact between axes."""
+        joints, equations = joints_of(path, contact), self.bodies.equations
+        places = (equations[joint].motion[0].value for joint in joints)
+        for joint, effort in zip(joints, contact.efforts(self.bodies.values[path], *places), strict=True):
+            self.power.append((equations[joint].rates[0], effort))
+            self._efforts[joint][0] += effort
+
+    def loads(self) -> Loads:
+        """Return the loads."""
+        bodies = self.bodies
+        applied = ca.SX(bodies.q.shape[0], 1)
+        for rate, effort in self.power:
+            applied += ca.jtimes(expression(rate), bodies.v, expression(effort), True)
+        begun, u = bodies.mechanism.input_starts, ca.vertcat(ca.SX(0, 1), *self._symbols)
+        return Loads(
+            signals=tuple(replace(item, start=float(begun.get(item.name, 0.0))) for item in self._signals),
+            u=u,
+            potential=self.potential,
+            applied=applied,
+            efforts={path: tuple(items) for path, items in self._efforts.items()},
+            exerted=self._exerted,
+            power=self._put_in,
+            sampled=tuple(self._sampled),
+            resisting=not self.potential.is_zero()
+            or any(_resists(bodies, expression(effort), u) for _, effort in self.power),
+            rates=_rates(bodies),
+        )
 
 
 def _inner_efforts(bodies: Bodies, path: str, joint: Joint) -> Iterator[tuple[SX, SX]]:

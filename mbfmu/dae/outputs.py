@@ -279,7 +279,6 @@ def _taken(component: Component, planar: bool) -> set[str]:
 
 def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_rows: SX) -> None:
     linear, angular = ca.SX(bodies.dim, 1), ca.SX(1 if bodies.planar else 3, 1)
-    momenta: list[SX] = []
     for group, inertia in bodies.moving():
         center, w = bodies.center(group), bodies.coordinates.rates[group][1]
         shape = bodies.shape_of(group)
@@ -288,10 +287,8 @@ def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_r
         else:
             spin = inertia.I_CM * w if bodies.planar else center.R @ (inertia.I_CM @ w)
             own = inertia.m * moment_of(center.r_0, center.v_0) + spin
-        momenta.append(ca.densify(ca.vertcat(inertia.m * center.v_0, own)))
-    for item in bodies.alike("momenta", momenta):
-        linear += item.value[: bodies.dim]
-        angular += item.value[bodies.dim :]
+        linear += inertia.m * center.v_0
+        angular += own
     table.add("energy.total", "J", "kinetic and potential energy", T + V, "output")
     table.add("energy.kinetic", "J", "kinetic energy", T)
     table.add("energy.potential", "J", "potential energy", V)

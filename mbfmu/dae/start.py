@@ -330,7 +330,7 @@ def _position_rows(of: Assembly) -> Any:
     gap = ca.sumsqr(met)
     open_part = LEANING * gap / (gap + OPEN**2)
     damping = open_part if leanings.numel() else ca.SX(0)
-    C = of.slopes[0](q, s, p, t) if of.slopes else ca.jacobian(ca.vertcat(met, leanings), q)
+    C = ca.jacobian(ca.vertcat(met, leanings), q)
     yielding = _parts((Phi, damping), (positions, YIELDING + damping), (leanings, ca.SX(LEANING)))
     terms = ca.fmax(1, ca.fabs(C[: met.numel(), :]) @ ca.fmax(1, ca.fabs(q)))
     closed = ca.norm_inf(ca.densify(ca.vertcat(0, met / terms))) <= ROUND_OFF
@@ -345,12 +345,7 @@ def _rate_rows(dae: Dae) -> Any:
     bound, rates = _bound(dae, q, v, p, t), dae.assembly.rates(q, v, s, p, t)
     moving = ca.vertcat(bound, rates)
     yielding = _parts((bound, ca.SX(0)), (rates, ca.SX(YIELDING)))
-    if dae.assembly.slopes:
-        closing = dae.assembly.slopes[0](q, s, p, t)[: dae.assembly.closing.numel_out(0), :]
-        C = ca.vertcat(closing, dae.G(q, p, t), dae.assembly.slopes[1](q, v, s, p, t))
-    else:
-        C = ca.jacobian(moving, v)
-    rows = [C, ca.densify(moving), ca.densify(yielding)]
+    rows = [ca.jacobian(moving, v), ca.densify(moving), ca.densify(yielding)]
     return merged("rate_rows", [q, v, s, p, t], rows)
 
 

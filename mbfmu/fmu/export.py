@@ -31,7 +31,7 @@ from mbfmu.fmu.native import VERSIONS, Native, common_code, compiling, default_p
 from mbfmu.fmu.picture import Drawing, drawing, png
 from mbfmu.fmu.terminals import FOLDER, terminals_and_icons
 from mbfmu.kernel import Interpreted, describe, vector
-from mbfmu.kernel.toolchain import BuildError
+from mbfmu.kernel.build.toolchain import BuildError
 from mbfmu.model import Model, System, flatten, guess
 from mbfmu.model.library import model_of
 from mbfmu.prepared import settings

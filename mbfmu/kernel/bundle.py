@@ -24,8 +24,8 @@ from mbfmu.dae.events.modes import BEGINNING
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.merged import merged, operations
 from mbfmu.dae.start import start_formula
+from mbfmu.kernel.emit.sources import called
 from mbfmu.kernel.limits import CLOSE
-from mbfmu.kernel.sources import called
 from mbfmu.model.frame import wrapped
 from mbfmu.stepper.projected import projected
 from mbfmu.stepper.scheme import Scheme, relative_change
@@ -112,8 +112,6 @@ class Bundle:
             for a stepper.
         drift: Function (x, u, p, t) -> change of [q; v; z] that leads back onto the constraints, to first order, and
             their largest violation, m, rad, m/s or rad/s; None without constraints, and for a stepper.
-        shown: Function (x, u, p, t, values that last, see `FormulaFunctions`) -> what `outputs` gives for the state
-            that a step leaves with these; None if it is no shorter.
     """
 
     formulas: Mapping[str, FormulaFunctions]
@@ -140,7 +138,6 @@ class Bundle:
     replaced: bool = False
     rates: Any = None
     drift: Any = None
-    shown: Any = None
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
@@ -169,7 +166,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         "step": replace(_functions("step", _with_counted_angles(dae, scheme)), coordinates=dae.n),
     }
     stepping = [*formulas["step"].functions(), *formulas["begin"].functions()]
-    (outputs, shown), state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
+    outputs, state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
     n_x = n_scheme + dae.n_angles
     until = None
     guards = moved = None
@@ -208,7 +205,6 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         slips=len(dae.switching.switches.frictions) if dae.switching else 0,
         short=scheme.short if dae.switching else 0.0,
         replaced=scheme.replaced,
-        shown=None if dae.n_held + dae.n_memory else shown,
     )
 
 
@@ -237,8 +233,8 @@ def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     return (ca.Function if lengthy else merged)("state_difference", [xa, xb, p, t], [found])
 
 
-def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> tuple[Any, Any]:
-    """Return the Function of `Bundle.outputs`, which may call the accelerations that begin and step call, and `shown`.
+def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
+    """Return the Function of `Bundle.outputs`, which may call the accelerations that begin and step call.
 
     Args:
         dae: the equations.
@@ -246,7 +242,7 @@ def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> tuple[Any, Any]:
         stepping: the functions of ``begin`` and ``step``.
     """
     shared = None
-    if dae.constrained or operations(dae.acceleration) > LENGTHY:
+    if operations(dae.acceleration) > LENGTHY:
         shared = next((item for item in called(stepping) if item.name() == dae.acceleration.name()), None)
     kind = ca.MX if shared else ca.SX
     sizes = (scheme.step.x.numel() + dae.n_angles, len(dae.inputs), dae.n_p, 1)
@@ -259,18 +255,8 @@ def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> tuple[Any, Any]:
     if shared:
         given = output.sx_in()
         output = merged("output", given, output.call(given))
-
-    def y(a: Any, lambda_: Any) -> Any:
-        return ca.densify(ca.vertcat(output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p)))
-
-    outputs = (ca.Function if shared else merged)("outputs", [x, u, p, t], [y(a, lambda_)])
-    by_factor = dae.acceleration_by_factor if shared and scheme.step.lasting else None
-    if not by_factor:
-        return outputs, None
-    results = [by_factor.numel_in(by_factor.n_in() - number) for number in (2, 1)]
-    known = ca.MX.sym("known", sum(results))
-    found = y(*by_factor(q, v, z, u, p, t, *_cut(known, *results)))
-    return outputs, ca.Function("shown", [x, u, p, t, known], [found])
+    y = ca.vertcat(output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p))
+    return (ca.Function if shared else merged)("outputs", [x, u, p, t], [ca.densify(y)])
 
 
 def _keeping(dae: Dae, scheme: Scheme, name: str, functions: FormulaFunctions) -> FormulaFunctions:
@@ -511,8 +497,7 @@ def with_kept(dae: Dae, function: Any, states: tuple[int, ...], parameters: int,
 def _functions(name: str, formula: Formula) -> FormulaFunctions:
     given = formula.arguments
     empty = type(given.h)(0, 1)
-    calls = [k for k, stage in enumerate(formula.stages) if isinstance(stage, Call)]
-    lasting = calls[-1] if formula.lasting else 0
+    lasting = len(formula.stages) - 1 if formula.lasting else 0
     blocks = [stage.unknowns for k, stage in enumerate(formula.stages) if not lasting or k != lasting]
     sizes = tuple(stage.unknowns.numel() for stage in formula.stages)
     ends = list(accumulate((block.numel() for block in blocks), initial=0))

@@ -7,10 +7,8 @@ import casadi as ca
 
 from mbfmu.kernel.adjoint import Adjoints
 from mbfmu.kernel.bundle import LENGTHY, Bundle
-from mbfmu.kernel.frames import Written
-from mbfmu.kernel.limits import MACROS
-from mbfmu.kernel.runtime import CODES, Status
-from mbfmu.kernel.sources import (
+from mbfmu.kernel.emit.frames import Written
+from mbfmu.kernel.emit.sources import (
     LANES,
     SIGNATURE,
     Generated,
@@ -21,6 +19,8 @@ from mbfmu.kernel.sources import (
     long_parts,
     shared,
 )  # fmt: skip
+from mbfmu.kernel.limits import MACROS
+from mbfmu.kernel.runtime import CODES, Status
 from mbfmu.kernel.tangent import Tangents
 
 ENTRIES = (
@@ -283,7 +283,7 @@ def clock_source(timing: Any, n_parameters: int) -> str:
 
 def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
     hot = [*bundle.formulas["step"].functions(), *filter(None, [bundle.rates])]
-    return hot, [item for item in (*bundle.functions(), *filter(None, [bundle.shown])) if item not in hot]
+    return hot, [item for item in bundle.functions() if item not in hot]
 
 
 def _estimating(bundle: Bundle) -> tuple[Any, ...]:
@@ -305,7 +305,6 @@ def _definitions(sizes: Mapping[str, float | str]) -> str:
 
 
 def _sizes(bundle: Bundle) -> dict[str, float]:
-    lasting = bundle.formulas["step"].lasting
     return {
         "NX": bundle.nx, "NS": bundle.ns, "NU": bundle.nu, "NP": bundle.np, "NY": bundle.ny, "NQV": bundle.nqv,
         "ORDER": bundle.order,
@@ -316,8 +315,7 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
         "HELD_AT": bundle.held[0], "HELD": bundle.held[1],
         **({"SAMPLED": 1} if bundle.until_sampling else {}),
         **(_switched(bundle) if bundle.guards else {}),
-        **({"LASTING": 1} if lasting and not bundle.guards else {}),
-        **({"SHOWN": 1} if bundle.shown else {}),
+        **({"LASTING": 1} if bundle.formulas["step"].lasting and not bundle.guards else {}),
         **(_exchanging(bundle) if bundle.rates else {}),
     }  # fmt: skip
 

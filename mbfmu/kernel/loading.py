@@ -9,12 +9,12 @@ from typing import Any
 from mbfmu.dae.dae import Dae
 from mbfmu.errors import KernelError
 from mbfmu.kernel.adjoint import adjoints
+from mbfmu.kernel.build.toolchain import SLOWER, BuildError, Library, ahead, built, for_kernels, host, remedy
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.differentiated import Following, Recording
 from mbfmu.kernel.runtime import Compiled, Interpreted
 from mbfmu.kernel.tangent import following_tangents
-from mbfmu.kernel.toolchain import SLOWER, BuildError, Library, ahead, built, for_kernels, host, remedy
 from mbfmu.stepper.scheme import Scheme
 
 INTERPRETED = "kernels run interpreted, about 20 times slower"

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.kernel.build.toolchain import built, local, widths
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import many_sources
 from mbfmu.kernel.runtime import OK, Status
-from mbfmu.kernel.toolchain import built, local, widths
 
 Array = npt.NDArray[np.float64]
 

@@ -24,12 +24,12 @@ from mbfmu.dae.start import DIGITS, TOLERANCE, are_dependent, gap_error, missed,
 from mbfmu.dae.states import state_places, with_states
 from mbfmu.errors import StartError, StepperError, UsageError, ValueRangeError
 from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
-from mbfmu.kernel.early import Early, early
+from mbfmu.kernel.build.early import Early, early
+from mbfmu.kernel.build.toolchain import Library
 from mbfmu.kernel.failure import first_broken, too_long
 from mbfmu.kernel.limits import CONSISTENT, MAX_CORRECTIONS, MOST_STEPS, ROUND_OFF
 from mbfmu.kernel.many import many_library
 from mbfmu.kernel.runtime import NOT_FINITE, OK, STARTS_INSIDE
-from mbfmu.kernel.toolchain import Library
 from mbfmu.model import Model
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.outline import Outline, outline

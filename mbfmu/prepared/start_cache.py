@@ -29,8 +29,8 @@ from mbfmu.dae import ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved
 from mbfmu.dae.vibration import Vibration
 from mbfmu.errors import MbfmuError
+from mbfmu.kernel.build.toolchain import for_kernels
 from mbfmu.kernel.failure import Bound
-from mbfmu.kernel.toolchain import for_kernels
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.preparation import Preparation
 from mbfmu.stepper import FAMILIES, Usual

@@ -19,10 +19,10 @@ from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
+from mbfmu.kernel.build.toolchain import BuildError, remedy
 from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.many import Many
 from mbfmu.kernel.runtime import OK, Status
-from mbfmu.kernel.toolchain import BuildError, remedy
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, is_value

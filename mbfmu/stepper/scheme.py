@@ -28,7 +28,7 @@ import casadi as ca
 
 from mbfmu.base.choice import Choice, Option, option
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Call, Formula, Stage, arguments
+from mbfmu.dae.formula import Formula, Stage, arguments
 from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.dae.merged import merged
 from mbfmu.errors import StepperError
@@ -191,30 +191,6 @@ class Problem:
             function = getattr(self.dae, name)
             self._called[name] = without_empty_states(function) if self._kind is ca.MX else function
         return self._called[name](q, v, z, self.u(t), self.p, t)
-
-    def called_acceleration(self, q: SX, v: SX, z: SX, t: SX) -> tuple[SX, SX, tuple[Call, ...]]:
-        """Return what `acceleration` does and, in a formula of SX, the calls to make before, if any."""
-        if not self.dae.constrained:
-            return *self.acceleration(q, v, z, t), ()
-        return self._called_results(self.dae.acceleration, (q, v, z, self.u(t), self.p, t))
-
-    def called_solution(self, q: SX, t: SX, f: SX, g: SX) -> tuple[SX, SX, tuple[Call, ...]]:
-        """Return (y, mu) with M y + Phi_q^T mu = f and Phi_q y = g, and the calls to make before, if any.
-
-        Args:
-            q: coordinates, shape (n,).
-            t: time, s.
-            f: shape (n,).
-            g: shape (m,).
-        """
-        over_mass = self.over_mass(q)
-        if not self.dae.constrained:
-            return *SchurFactor(over_mass, self.Phi_q(q, t)).solve(f, g), ()
-        return self._called_results(self.dae.constrained, (q, over_mass(f), g, self.p, t))
-
-    def _called_results(self, function: Any, arguments: tuple[SX, ...]) -> tuple[SX, SX, tuple[Call, ...]]:
-        y, mu = (ca.SX.sym(function.name_out(k), function.size1_out(k)) for k in range(2))
-        return y, mu, (Call(ca.vertcat(y, mu), function, arguments),)
 
     def split(self, y: SX) -> tuple[SX, SX, SX]:
         """Return (q, v, z) of y = [q; v; z]."""

@@ -24,7 +24,7 @@ from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmi.plan import VALUES
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.kernel import describe
-from mbfmu.kernel.toolchain import BuildError
+from mbfmu.kernel.build.toolchain import BuildError
 from mbfmu.model import Model
 from mbfmu.model.library import load
 from mbfmu.prepared.outline import Outline

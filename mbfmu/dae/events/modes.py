@@ -244,7 +244,6 @@ class _Switched:
             follow=plain.follow and function("follow", [q, p, t], plain.follow(q_0, p_0, t)),
             row_lengths=self.row_lengths(),
             impulses=None,
-            mass_inverse=None,
             sampled=tuple(self.outer.index(k) for k in plain.sampled),
             switching=Switching(plain, _memory(self.switches), None, (), None, None),
         )  # fmt: skip
@@ -560,7 +559,6 @@ class _Switched:
             counted=function("counted", [q, s, p, t], plain.counted(q_0, s, p_0, t)),
             position_names=(*plain.position_names, *names),
             rate_names=(*plain.rate_names, *names),
-            slopes=None,
             tree=tree,
             placed=placed,
         )

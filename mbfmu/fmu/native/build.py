@@ -12,11 +12,11 @@ from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import SETTING, Interface, interface
 from mbfmu.fmu.native.tables import arrays_header, guid_header, model_header, variables_header
 from mbfmu.kernel import Bundle
+from mbfmu.kernel.build.mach_o import universal
+from mbfmu.kernel.build.toolchain import TARGETS, BuildError, Toolchain, built, cross, host, is_here
 from mbfmu.kernel.codegen import clock_source, native_sources
 from mbfmu.kernel.exchange import exchange
-from mbfmu.kernel.mach_o import universal
 from mbfmu.kernel.tangent import exchange_tangents, tangents
-from mbfmu.kernel.toolchain import TARGETS, BuildError, Toolchain, built, cross, host, is_here
 from mbfmu.prepared.prepare import Prepared
 
 PLATFORMS = tuple(TARGETS)

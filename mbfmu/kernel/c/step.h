@@ -53,7 +53,7 @@ struct memory {
     double *estimate;  /* where the estimated error of a step goes; 0: it is not wanted */
     struct tangent *d; /* 0: no tangents are wanted */
     int goes_on;       /* whether a step begins where the last one has ended, with the same parameters */
-    int lasts;         /* whether z holds what that step left there, for this one and for the outputs where it begins */
+    int lasts;         /* whether z holds what that step left there */
     int stops;         /* whether to stop at samplings and events instead of letting them happen */
     double after;      /* time after which events are worth a stop */
     double *guards;    /* those at the start of the next step */

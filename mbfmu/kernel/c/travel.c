@@ -164,7 +164,6 @@ MBFMU_EXPORT int mbfmu_stride(double *const *a, double after) {
     if (code != OK && code != EVENT) return code;
     if (code == EVENT) end.t = m.status[S_TIME];
     inputs_after(&c, code == EVENT ? end.t - c.t : span.H, inputs);
-    forget_last(&m);
     if (show(&end, a[5], &m) == OK) return code;
     m.status[S_TIME] = end.t;
     m.status[S_CODE] = OUTPUTS_NOT_FINITE;

@@ -48,11 +48,13 @@ class Code(NamedTuple):
         body: its statements.
         work: number of entries of the work vector that it needs.
         sections: the statements of other functions, which it calls, by their names.
+        included: names of the files that it needs besides those that all generated code includes.
     """
 
     body: str
     work: int = 0
     sections: Mapping[str, str] = MappingProxyType({})
+    included: tuple[str, ...] = ()
 
 
 def as_one(always: Sequence[Line], sometimes: Sequence[Line], asked: str) -> Code:

@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 
 from mbfmu.dae.merged import LONG
-from mbfmu.kernel.families import (
+from mbfmu.kernel.emit.program import Flags, Nodes, Program, read_program
+from mbfmu.kernel.emit.sections import Code
+from mbfmu.kernel.shorten.families import (
     LEAF,
     NOTHING,
     SAME,
@@ -32,10 +34,9 @@ from mbfmu.kernel.families import (
     turns_together,
     users_of,
 )
-from mbfmu.kernel.layer_text import LayerText
-from mbfmu.kernel.layers import find_layers
-from mbfmu.kernel.loop_text import LoopText
-from mbfmu.kernel.program import Flags, Nodes, Program, read_program
+from mbfmu.kernel.shorten.layer_text import LayerText
+from mbfmu.kernel.shorten.layers import find_layers
+from mbfmu.kernel.shorten.loop_text import LoopText
 
 WORTH = 0.5
 """Smallest share of the operations that must be in loops for the loops to be written."""
@@ -82,24 +83,16 @@ class Plan:
         return len(self.order) + len(self.single)
 
 
-@dataclass(frozen=True)
-class Loops:
-    """A function's body with loops, and the number of entries of the work vector that it needs."""
-
-    body: str
-    size: int
-
-
 def long_program(function: Any) -> Program | None:
-    """Return the program of a CasADi SX Function with calls or in which loops are sought; None if it is short.
+    """Return the program of a CasADi SX Function in which loops are sought; None if it is short.
 
     Raises:
         KernelError: the function has an unknown operation.
     """
-    return read_program(function) if function.n_instructions() >= LONG or function.find_functions(0) else None
+    return read_program(function) if function.n_instructions() >= LONG else None
 
 
-def with_loops(program: Program, unwanted: Collection[int], is_part: bool = False) -> Loops | None:
+def with_loops(program: Program, unwanted: Collection[int], is_part: bool = False) -> Code | None:
     """Return a function's body with loops; None if they do not pay, or if it is short without what is done twice.
 
     Args:
@@ -117,11 +110,11 @@ def with_loops(program: Program, unwanted: Collection[int], is_part: bool = Fals
         layers = find_layers(program, SHORTER * (plan.statements if plan else operations))
         if families and plan and layers is None:
             writer = _Writer(program, families, plan, unwanted)
-            return Loops(writer.text(), writer.size)
+            return Code(writer.text(), writer.size)
     if layers is None:
         return None
     text = LayerText(program, layers, unwanted)
-    return Loops(text.text(), text.size)
+    return Code(text.text(), text.size)
 
 
 def make_plan(program: Program, families: Families, least: float) -> Plan | None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
-from mbfmu.kernel.instructions import LEAVES, NEITHER
+from mbfmu.kernel.emit.instructions import LEAVES, NEITHER
 
 USUAL = 8
 """Number of operations that begin before the result of one is there: in four cycles, two in each."""

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from mbfmu.kernel.layers import Layers, in_turn, operands_alone
-from mbfmu.kernel.loop_text import LoopText
-from mbfmu.kernel.program import Nodes, Program
+from mbfmu.kernel.emit.program import Nodes, Program
+from mbfmu.kernel.shorten.layers import Layers, in_turn, operands_alone
+from mbfmu.kernel.shorten.loop_text import LoopText
 
 BESIDE = 4
 """Largest number of turns by which values of nodes of no layer stand before or after the rows of a layer's loop."""

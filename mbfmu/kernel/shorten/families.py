@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.kernel.program import OPERANDS, Flags, Nodes, Program
+from mbfmu.kernel.emit.program import OPERANDS, Flags, Nodes, Program
 
 ROUNDS = 6
 """Number of rounds of colour refinement: enough to tell the parts of a body apart, and few enough that for most bodies

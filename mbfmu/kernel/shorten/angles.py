@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbfmu.kernel.program import COPY, Flags, Nodes, Output, Program, part_of, taken_by, triples, with_leaves
-from mbfmu.kernel.sections import Code
+from mbfmu.kernel.emit.program import COPY, Flags, Nodes, Output, Program, part_of, taken_by, triples, with_leaves
+from mbfmu.kernel.emit.sections import Code
 
+ANGLES = "angles.h"
+"""Name of the file that takes the sines and cosines of many angles."""
 CIRCULAR = ("SIN", "COS")
 """Names of the operations that are taken out."""
 MANY = 16
@@ -89,7 +91,7 @@ def joined(parts: Split, before: Code, after: Code) -> Code:
   const V *const *const arg = given;
 {after.body}  }}
 """
-    return Code(body, work + count + 2 * parts.angles, {**before.sections, **after.sections})
+    return Code(body, work + count + 2 * parts.angles, {**before.sections, **after.sections}, (ANGLES,))
 
 
 def _first(program: Program, circular: Flags) -> Nodes:

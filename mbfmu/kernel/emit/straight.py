@@ -7,11 +7,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from mbfmu.kernel.instructions import LEAVES, read_instructions
-from mbfmu.kernel.operations import PLAIN, literal, operation
-from mbfmu.kernel.ordering import ordered
-from mbfmu.kernel.program import CONSTANT, Nodes, Program
-from mbfmu.kernel.sections import LENGTH, LENGTH_IN_LANES, WAITING, Code, Line, as_one, in_sections
+from mbfmu.kernel.emit.instructions import LEAVES, read_instructions
+from mbfmu.kernel.emit.operations import PLAIN, literal, operation
+from mbfmu.kernel.emit.ordering import ordered
+from mbfmu.kernel.emit.program import CONSTANT, Nodes, Program
+from mbfmu.kernel.emit.sections import LENGTH, LENGTH_IN_LANES, WAITING, Code, Line, as_one, in_sections
 
 Instruction = tuple[int, Any, tuple[int, ...]]
 """CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills.

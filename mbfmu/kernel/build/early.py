@@ -9,7 +9,7 @@ from mbfmu.errors import MbfmuError
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled
-from mbfmu.kernel.toolchain import SLOWER, BuildError, InterruptedBuildError, Library, ahead, built, cached, local, tcc
+from mbfmu.kernel.build.toolchain import SLOWER, BuildError, InterruptedBuildError, Library, ahead, built, cached, local, tcc
 
 
 class Early:

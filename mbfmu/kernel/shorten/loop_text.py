@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbfmu.kernel.families import LEAST
-from mbfmu.kernel.operations import literal
-from mbfmu.kernel.program import Nodes, Output, Program
+from mbfmu.kernel.emit.operations import literal
+from mbfmu.kernel.emit.program import Nodes, Output, Program
+from mbfmu.kernel.shorten.families import LEAST
 
 
 @dataclass(frozen=True)

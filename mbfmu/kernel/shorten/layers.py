@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbfmu.kernel.families import LEAST, colours_below
-from mbfmu.kernel.program import Nodes, Program
+from mbfmu.kernel.emit.program import Nodes, Program
+from mbfmu.kernel.shorten.families import LEAST, colours_below
 
 LONGEST = 24
 """Number of operations from which a run is a loop of its own."""

@@ -13,8 +13,8 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.errors import KernelError
-from mbfmu.kernel.operations import OPERATIONS, literal, operation
-from mbfmu.kernel.places import Tables, Value
+from mbfmu.kernel.emit.operations import OPERATIONS, literal, operation
+from mbfmu.kernel.emit.places import Tables, Value
 
 CONCATENATIONS = frozenset({ca.OP_VERTCAT, ca.OP_HORZCAT, ca.OP_DIAGCAT})
 SPLITS = frozenset({ca.OP_VERTSPLIT, ca.OP_HORZSPLIT, ca.OP_DIAGSPLIT})
@@ -102,7 +102,7 @@ def callees(function: Any) -> tuple[Any, ...]:
         KernelError: the Function is of an unknown kind.
     """
     if function.is_a("SXFunction"):
-        return tuple(function.find_functions(0))
+        return ()
     if function.is_a("MXFunction"):
         codes = range(function.n_instructions())
         calls = (function.instruction_MX(k) for k in codes if function.instruction_id(k) == ca.OP_CALL)
@@ -306,6 +306,12 @@ class Frame:
         if code in OPERATIONS:
             return [self._by_elements(item, given)]
         result = self._new(item.made[0], pattern)
+        self._compute(item, given, result)
+        return [result]
+
+    def _compute(self, item: Instruction, given: list[Value], result: Value) -> None:
+        """Write an instruction whose result has a place of its own."""
+        code, node = item.code, item.node
         if code in CONCATENATIONS:
             offset = 0
             for value in given:
@@ -335,7 +341,7 @@ class Frame:
                 at = self._tables.name("int", map(str, _places(_numbered(matrix.pattern).T)))
                 self._lines.append(f"gather({matrix.text}, {at}, {matrix.size}, {of});")
             name, _ = self._tables.factorisation(factor)
-            self._lines.append(f"solve(&{name}, {of}, {right.text}, {pattern.size2()}, {result.text}, w);")
+            self._lines.append(f"solve(&{name}, {of}, {right.text}, {result.pattern.size2()}, {result.text}, w);")
         elif code == ca.OP_NORM1:
             self._lines.append(f"{result.element('0')} = norm_1({given[0].text}, {given[0].size});")
         elif code == ca.OP_DOT:
@@ -343,7 +349,6 @@ class Frame:
             self._lines.append(f"{result.element('0')} = dot({x.text}, {y.text}, {x.size});")
         else:
             operation(code, self._name)  # raises with its name
-        return [result]
 
     def _call(self, item: Instruction, given: list[Value]) -> list[Value]:
         """Write a call; return its results."""

@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.kernel.instructions import LEAVES, read_instructions
-from mbfmu.kernel.operations import Operand, operation
+from mbfmu.kernel.emit.instructions import LEAVES, read_instructions
+from mbfmu.kernel.emit.operations import Operand, operation
 
 Nodes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -33,23 +33,6 @@ class Output(NamedTuple):
     node: int
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Called:
-    """A call of a function within a program.
-
-    Args:
-        function: CasADi SX Function.
-        given: nodes of all its arguments, one argument after the other.
-        place: number of its first result among the results of all calls, which follow each other.
-        size: number of its results.
-    """
-
-    function: Any
-    given: tuple[int, ...]
-    place: int
-    size: int
-
-
 @dataclass(frozen=True)
 class Program:
     """A straight-line function. Nodes are operations and leaves, operands before those that use them.
@@ -64,8 +47,6 @@ class Program:
         numbers: the constants, by node.
         depth: number of operations on the longest way from each node to a leaf, shape (n,).
         outputs: all results.
-        calls: calls of other functions, each after those whose results it takes. These are leaves: an argument after
-            those of the function holds the results of all calls.
     """
 
     kinds: tuple[str, ...]
@@ -76,7 +57,6 @@ class Program:
     numbers: dict[int, float]
     depth: Nodes
     outputs: tuple[Output, ...]
-    calls: tuple[Called, ...] = ()
 
     @property
     def size(self) -> int:
@@ -125,8 +105,6 @@ def read_program(function: Any) -> Program:
     equal: dict[int, int] = {}  # by kind and operands as one number: collecting garbage is slow among tuples
     outputs: list[Output] = []
     known: dict[int, tuple[int, tuple[Operand, ...], bool]] = {}
-    calls: dict[tuple[int, tuple[int, ...]], Called] = {}
-    results, every, memory = 0, None, function.n_in()
 
     def leaf(name: str, element: int = -1) -> int:
         kind.append(kinds.setdefault(name, len(kinds)))
@@ -147,7 +125,7 @@ def read_program(function: Any) -> Program:
         return leaf(str(which), element) if node == len(kind) else node
 
     most = OPERANDS * function.n_instructions()
-    for k, (code, taken, filled) in enumerate(read_instructions(function)):
+    for code, taken, filled in read_instructions(function):
         form = known.get(code)
         if form is None:
             if code == ca.OP_OUTPUT:
@@ -156,15 +134,6 @@ def read_program(function: Any) -> Program:
                 continue
             if code in LEAVES:
                 registers[filled[0]] = number(taken) if code == ca.OP_CONST else argument(*taken)
-                continue
-            if code == ca.OP_CALL:
-                every = function.instructions_sx() if every is None else every
-                callee, nodes = every[k].which_function(), tuple([registers[at] for at in taken])
-                call = calls.setdefault((callee.__hash__(), nodes), Called(callee, nodes, results, len(filled)))
-                results += len(filled) if call.place == results else 0
-                for element, to in enumerate(filled):
-                    if to >= 0:
-                        registers[to] = argument(memory, call.place + element)
                 continue
             name, places = operation(code, function.name())
             plain = all(item == at for at, item in enumerate(places))
@@ -198,7 +167,6 @@ def read_program(function: Any) -> Program:
         numbers=numbers,
         depth=np.array(depth, dtype=np.int64),
         outputs=tuple(outputs),
-        calls=tuple(calls.values()),
     )
 
 
@@ -229,14 +197,13 @@ def with_leaves(program: Program, names: Sequence[str], elements: Sequence[int])
     ), new
 
 
-def part_of(program: Program, nodes: Nodes, outputs: Sequence[Output], depth: Nodes | None = None) -> Program:
+def part_of(program: Program, nodes: Nodes, outputs: Sequence[Output]) -> Program:
     """Return operations of a program, with the leaves that they take, as one of their own with these results.
 
     Args:
         program: the program.
         nodes: the operations.
         outputs: the results.
-        depth: depths that tell alike operations of the part, by the program's nodes; None: its own.
     """
     taken = taken_by(program, nodes, outputs)
     kept = np.concatenate([taken[program.leaf[taken]], nodes])
@@ -250,6 +217,6 @@ def part_of(program: Program, nodes: Nodes, outputs: Sequence[Output], depth: No
         leaf=program.leaf[kept],
         index=program.index[kept],
         numbers={place_of[node]: value for node, value in program.numbers.items() if place_of[node] >= 0},
-        depth=depths(operands) if depth is None else depth[kept],
+        depth=depths(operands),
         outputs=tuple(Output(item.which, item.element, place_of[item.node]) for item in outputs),
     )

@@ -3,26 +3,23 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
 from mbfmu.dae.merged import operations, own_operations
-from mbfmu.kernel.angles import joined, split
-from mbfmu.kernel.calls import pieces_of, with_calls
-from mbfmu.kernel.frames import Frame, Written, callees, choice, unwanted_results
-from mbfmu.kernel.loops import long_program, with_loops
-from mbfmu.kernel.places import Tables
-from mbfmu.kernel.program import Program
-from mbfmu.kernel.sections import Code
-from mbfmu.kernel.straight import straight
+from mbfmu.kernel.emit.frames import Frame, Written, callees, choice, unwanted_results
+from mbfmu.kernel.emit.places import Tables
+from mbfmu.kernel.emit.sections import Code
+from mbfmu.kernel.emit.straight import straight
+from mbfmu.kernel.shorten import shortened
+from mbfmu.kernel.shorten.angles import ANGLES
 
 HEADERS = ("elementary.h", "arithmetic.h", "matrix.h")
 """Names of the files of the folder c that generated code includes."""
 LANES = ("elementary.h", "lanes.h", "matrix.h")
 """The same for several instances at a time."""
-ANGLES = "angles.h"
-"""Name of the file for functions that take the sines and cosines of many angles."""
 WITHIN = {"elementary.h": "circular.h", "lanes.h": "several.h", ANGLES: "several.h"}
 """Name of the file that each of these includes."""
 SIGNATURE = "(const V *const *arg, V *const *res, V *w)"
@@ -74,7 +71,7 @@ def generated(
     writer = _File(_unwanted([*functions, *callers], optional), names, known, included == LANES)
     for function in functions:
         writer.write(function, function.name())
-    every = (*included, ANGLES) if writer.angles else tuple(included)
+    every = (*included, *writer.included)
     head = [f'#include "{name}"' for name in every]
     text = "\n".join([*head, "", *writer.tables.lines, *writer.texts])
     return Generated(text, writer.work, {key: writer.done[key] for key in opened}, every)
@@ -158,7 +155,7 @@ class _File:
     ) -> None:
         self.unwanted, self.open_names, self.lanes = unwanted, open_names, lanes
         self.tables = Tables()
-        self.angles = False  # whether a function takes the sines and cosines of many angles
+        self.included: dict[str, None] = {}  # files besides those that all generated code includes
         self.texts = [f"void {item.name}{SIGNATURE};\n" for item in known.values()]
         self.work = 0
         self.done = dict(known)
@@ -168,6 +165,7 @@ class _File:
         key = function.__hash__()
         if key not in self.done:
             code = self._code(function, name)
+            self.included |= dict.fromkeys(code.included)
             name = self._named(function, name)
             scope = "" if key in self.open_names else "static "
             parts = [(f"SECTION void {part}", body) for part, body in code.sections.items()]
@@ -180,32 +178,12 @@ class _File:
     def _code(self, function: Any, name: str) -> Code:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
-            program = long_program(function)
-            name = self._named(function, name)
-            if program is None:
-                return straight(function, unwanted, name, self.lanes)
-            if program.calls:
-                pieces = pieces_of(program, function.n_in(), function.n_out(), unwanted)
-                return with_calls(pieces, lambda each, k: self._code_of(each, unwanted, f"{name}_piece{k}"), self.write)
-            return self._code_of(program, unwanted, name)
+            name, plain = self._named(function, name), partial(straight, lanes=self.lanes)
+            return shortened(function, unwanted, name, plain, not self.lanes) or plain(function, unwanted, name)
         if function.is_a("MXFunction"):
             frame = Frame(function, unwanted, self.write, self.tables)
             return Code(frame.text, frame.work)
         return Code(*choice(function, self.write, self.tables))
-
-    def _code_of(self, program: Program, unwanted: Collection[int], name: str) -> Code:
-        """Return the code of a program without calls."""
-        parts = None if self.lanes else split(program)
-        if parts is None:
-            return self._long(program, unwanted, name)
-        self.angles = True
-        before = self._long(parts.before, (), f"{name}_angles", is_part=True)
-        return joined(parts, before, self._long(parts.after, unwanted, name))
-
-    def _long(self, program: Program, unwanted: Collection[int], name: str, is_part: bool = False) -> Code:
-        """Return the code of a long function, or of a part of one: with loops, if they pay."""
-        loops = with_loops(program, unwanted, is_part)
-        return Code(loops.body, loops.size) if loops else straight(program, unwanted, name, self.lanes)
 
     def _named(self, function: Any, name: str) -> str:
         """Return the name in C of a function that is written next."""

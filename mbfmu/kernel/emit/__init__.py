@@ -1,0 +1,1 @@
+"""CasADi Functions -> C text."""
