@@ -26,8 +26,6 @@ ROWS = 24
 def bode(
     tell: Tell,
     *,
-    source: ModelOrFmuSource,
-    run: PointOptions,
     sources: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,6 +48,8 @@ def bode(
         str | None,
         typer.Option("--frequency", metavar="LOW:HIGH:N", help="frequencies, Hz; default: around the eigenvalues"),
     ] = None,
+    source: ModelOrFmuSource,
+    run: PointOptions,
     at: At = None,
     period: Annotated[
         float | None,

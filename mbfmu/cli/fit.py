@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 def fit(
     tell: Tell,
     *,
-    source: StartedSource,
     data: Annotated[
         Path,
         typer.Option(
@@ -53,6 +52,7 @@ def fit(
     ] = None,
     bounds: Bounds = None,
     run: FitOptions,
+    source: StartedSource,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FIT.json|.toml", help="file of the values, which --start takes"),

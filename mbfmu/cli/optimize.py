@@ -69,10 +69,10 @@ class Search(Group):
 def optimize(
     tell: Tell,
     *,
-    source: StartedSource,
     stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time of the run, s")],
     search: Search,
     run: OptimizeOptions,
+    source: StartedSource,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="BEST.json|.toml", help="file of the values, which --start takes"),

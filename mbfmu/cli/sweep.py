@@ -79,7 +79,6 @@ class Execution(Group):
 def sweep(
     tell: Tell,
     *,
-    source: SweepSource,
     stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time of each run, s")],
     measure: Annotated[
         list[str],
@@ -93,6 +92,7 @@ def sweep(
     ],
     points: Points,
     run: MeasuredOptions,
+    source: SweepSource,
     execution: Execution,
 ) -> Report:
     """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""

@@ -30,7 +30,6 @@ class ViewSource(FreeSource):
 def view(
     tell: Tell,
     *,
-    source: ViewSource,
     geometry: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,6 +49,7 @@ def view(
     ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="stop time, s (default: 10)")] = None,
     run: ViewOptions,
+    source: ViewSource,
     up: Annotated[
         str | None,
         typer.Option(
