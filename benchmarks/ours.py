@@ -9,7 +9,7 @@ import mbfmu
 from benchmarks.case import Case, End, clock, number_of_steps, touched
 from benchmarks.task import Task
 from mbfmu.dae import Dae, derive
-from mbfmu.kernel import Bundle, Compiled, Interpreted, compiled_library, compose, describe, vector
+from mbfmu.kernel import Bundle, Compiled, compiled_library, compose, vector
 from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.runtime import OK, move
 from mbfmu.model import LagrangianSystem
@@ -64,15 +64,12 @@ def plan(task: Task) -> Iterator[tuple[str, Scheme]]:
 
 
 def every_stepper(task: Task) -> Iterator[Case]:
-    """Return all steppers with all their options in absolute coordinates, compiled and interpreted."""
+    """Return all steppers with all their options in absolute coordinates."""
     for family in mbfmu.steppers().values():
         for options in family.variants():
             dae, bundle = bundled(task, "absolute", (family.name, options))
-            library = compiled_library(bundle)
-            kernels: dict[str, Compiled | Interpreted] = {"mbfmu": Compiled(str(library))} if library else {}
-            kernels["mbfmu interpreted"] = Interpreted(describe(bundle))
-            for engine, kernel in kernels.items():
-                yield case(task, dae, kernel, engine, (family.name, options), "absolute")
+            kernel = Compiled(str(compiled_library(bundle)))
+            yield case(task, dae, kernel, "mbfmu", (family.name, options), "absolute")
 
 
 def with_truth(task: Task) -> Task:
@@ -104,15 +101,10 @@ def bundled(task: Task, coordinates: str, scheme: Scheme) -> tuple[Dae, Bundle]:
 
 def kernel_of(task: Task, coordinates: str, scheme: Scheme) -> Compiled:
     """Return the compiled kernel."""
-    library = compiled_library(bundled(task, coordinates, scheme)[1])
-    if library is None:
-        raise SystemExit("the benchmarks need a C compiler")
-    return Compiled(str(library))
+    return Compiled(str(compiled_library(bundled(task, coordinates, scheme)[1])))
 
 
-def run(
-    task: Task, dae: Dae, kernel: Compiled | Interpreted, h: float, tolerance: float = 0.0
-) -> tuple[Any, Any, float, int]:
+def run(task: Task, dae: Dae, kernel: Compiled, h: float, tolerance: float = 0.0) -> tuple[Any, Any, float, int]:
     """Return the states at the start and at the end (None: no solution), seconds and number of steps.
 
     Steps are equal, about h, or with a tolerance chosen, at most that.
@@ -129,7 +121,7 @@ def run(
 
 
 def case(
-    task: Task, dae: Dae, kernel: Compiled | Interpreted, engine: str, scheme: Scheme, coordinates: str,
+    task: Task, dae: Dae, kernel: Compiled, engine: str, scheme: Scheme, coordinates: str,
     chosen: bool = False,
 ) -> Case:  # fmt: skip
     """Return the case of a kernel, with equal steps or chosen ones."""
@@ -151,15 +143,13 @@ def label(scheme: Scheme) -> str:
     return " ".join([name, *(f"{key}={value}" for key, value in options.items())])
 
 
-def seen(dae: Dae, kernel: Compiled | Interpreted, x: Any, t: float) -> dict[str, float]:
+def seen(dae: Dae, kernel: Compiled, x: Any, t: float) -> dict[str, float]:
     """Return the outputs of a state by name."""
     p, u = vector(dae.p_default()), vector([0.0] * len(dae.inputs))
     return {item.name: value for item, value in zip(dae.outputs, kernel.outputs(x, u, p, t), strict=False)}
 
 
-def ended(
-    task: Task, dae: Dae, kernel: Compiled | Interpreted, start: Any, end: Any, seconds: float, steps: int
-) -> End:
+def ended(task: Task, dae: Dae, kernel: Compiled, start: Any, end: Any, seconds: float, steps: int) -> End:
     """Return how a run from a state to another one went."""
     first, last = seen(dae, kernel, start, 0.0), seen(dae, kernel, end, task.stop)
     if task.touching:

@@ -16,7 +16,6 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    rows = [row for row in rows if row.engine != f"{OURS} interpreted"]
     engines = list(dict.fromkeys(row.engine for row in rows))
     compared = {row.task for row in rows if row.engine != OURS or len(engines) == 1}
     tasks = list(dict.fromkeys(row.task for row in rows if row.task in compared and not row.task.startswith("chain")))

@@ -113,7 +113,6 @@ def _against(task: str, what: str, key: str, rows: Sequence[Row]) -> list[Ratio]
 
     best = {engine: min((row for row in rows if row.engine == engine), key=cost) for engine in {r.engine for r in rows}}
     ours = best.pop(OURS, None)
-    best.pop(f"{OURS} interpreted", None)
     if ours is None:
         return []
     return [Ratio(task, what, key, ours, peer) for peer in sorted(best.values(), key=cost)]

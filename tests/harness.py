@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import settings
+from interpreted import Interpreted
 
 import mbfmu
 from mbfmu.dae import Dae, absolute, joint
-from mbfmu.kernel import Compiled, Interpreted, Status, compiled_library, describe, vector
+from mbfmu.kernel import Compiled, Status, compiled_library, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.preparation import Preparation
@@ -99,9 +100,7 @@ def named(value: Any) -> str | None:
 
 def both_kernels(prepared: Prepared) -> tuple[Compiled, Interpreted]:
     """Return the compiled and the interpreted kernel of the same bundle."""
-    library = compiled_library(prepared.bundle)
-    assert library is not None, "the tests need a C compiler"
-    return Compiled(str(library)), Interpreted(describe(prepared.bundle))
+    return Compiled(str(compiled_library(prepared.bundle))), Interpreted(prepared.bundle)
 
 
 class Run(NamedTuple):

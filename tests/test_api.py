@@ -23,7 +23,7 @@ import mbfmu
 from mbfmu.base.arguments import checked
 from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError, ModelFileError, StepError, StepperError, UnknownNameError, UsageError
-from mbfmu.kernel import Interpreted, describe
+from mbfmu.kernel import describe
 from mbfmu.model import Body, Prismatic, Spring, System, World, connect
 from mbfmu.model.library import known_models
 from mbfmu.model.readers import READERS, Reader
@@ -471,19 +471,6 @@ def test_a_restored_state_goes_on_to_the_bit(how: dict[str, Any]) -> None:
     other = mbfmu.Simulation("cart_pendulum", **how)
     other.restore(state)
     assert np.array_equal([other.step([4.0], 0.013) for _ in range(5)], ends[0])
-
-
-def test_a_simulation_runs_without_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = mbfmu.Simulation("cart_pendulum")
-    monkeypatch.setattr("mbfmu.prepared.prepare.load", lambda bundle, _: Interpreted(describe(bundle)))
-    monkeypatch.setattr("mbfmu.prepared.prepare.cache_key", lambda *_, **__: None)
-    other = mbfmu.Simulation("cart_pendulum")
-    ends = [sim.step({"rail.f": 2.0}, 0.05) for sim in (one, other)]
-    np.testing.assert_allclose(ends[1], ends[0], rtol=1e-12, atol=1e-12)
-    state = other.state
-    again = [other.step(None, 0.02)]
-    other.restore(state)
-    assert np.array_equal(other.step(None, 0.02), again[0])
 
 
 def test_a_controller_in_a_loop_holds_the_pole_up() -> None:

@@ -13,6 +13,7 @@ import scipy.linalg
 from harness import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from interpreted import Interpreted
 
 import mbfmu
 from mbfmu.analysis.compare import compare
@@ -28,7 +29,7 @@ from mbfmu.errors import (
     ValueRangeError,
 )
 from mbfmu.fmu.interface import interface
-from mbfmu.kernel import Interpreted, describe, vector
+from mbfmu.kernel import vector
 from mbfmu.model import Block, Defined, Parameter, Port, State
 from mbfmu.prepared.prepare import prepare
 from mbfmu.show.viewer import motion_of_model
@@ -81,7 +82,7 @@ def test_inputs_keep_their_start_value_until_they_are_given() -> None:
 
 def test_the_interpreted_kernel_gives_the_numbers_of_the_compiled_one() -> None:
     prepared = prepare(oscillator(), None, None, 0.01)
-    interpreted = Interpreted(describe(prepared.bundle))
+    interpreted = Interpreted(prepared.bundle)
     u, du, p = vector([1.0]), vector([0.5]), vector(prepared.dae.p_default())
     ends = []
     for kernel in (prepared.kernel, interpreted):
@@ -102,7 +103,7 @@ def test_comparisons_and_jumps_have_the_same_bits_compiled_and_interpreted() -> 
         defined=tuple(Defined(f"y{k}", text, output=True) for k, text in enumerate(texts)),
     )
     prepared = prepare(jumps, None, None, 0.01)
-    kernels = prepared.kernel, Interpreted(describe(prepared.bundle))
+    kernels = prepared.kernel, Interpreted(prepared.bundle)
     p, values = vector([]), (-1.5, -1.0, -0.0, 0.0, 1e-300, 0.9999999999999999, 1.0, 2.5)
     for u in (vector([a, b]) for a in values for b in values):
         ends = []

@@ -10,12 +10,13 @@ from tempfile import mkdtemp
 import numpy as np
 import pytest
 from fmpy.fmi1 import FMICallException
+from interpreted import Interpreted
 from masters import Instance, Unpacked, refused
 
 import mbfmu
 from mbfmu import cli
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError
-from mbfmu.kernel import Interpreted, compose, describe, vector
+from mbfmu.kernel import compose, vector
 from mbfmu.kernel.emit.sources import called
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import Body, Gear, Revolute, System, World, connect
@@ -182,7 +183,7 @@ def test_a_platform_starts_by_the_lengths_of_its_legs() -> None:
     legs = [f"leg{k}.s" for k in range(1, 7)]
     model = mbfmu.load("stewart").with_values({**dict.fromkeys(legs, "guess(0)")})
     dae = prepare(model, "direct", None, STEP, choices=(*legs, *place, "platform.Q")).dae
-    kernel = Interpreted(describe(compose(dae, make_scheme(dae, "direct"))))
+    kernel = Interpreted(compose(dae, make_scheme(dae, "direct")))
     starts, parameters = [item.name for item in dae.starts], [item.name for item in dae.parameters]
 
     def pose(values: Mapping[str, float]) -> dict[str, float]:

@@ -557,7 +557,7 @@ def bare(tmp_path: Path) -> dict[str, str]:
 
 def test_the_version_tells_how_to_get_a_compiler_where_there_is_none(bare: dict[str, str], tmp_path: Path) -> None:
     line = done_apart("--version", cwd=tmp_path, **bare).splitlines()[3]
-    assert line.startswith("C compiler: none: kernels run interpreted")
+    assert line.startswith("C compiler: none: nothing can be run or exported")
     assert GCC in line
 
 
@@ -573,16 +573,15 @@ def test_the_version_tells_how_to_get_a_compiler_where_there_is_none(bare: dict[
         ),
     ],
 )
-def test_without_a_compiler_a_command_works_interpreted_and_says_once_what_to_install(
+def test_without_a_compiler_a_command_says_what_to_install(
     arguments: str, bare: dict[str, str], tmp_path: Path
 ) -> None:
     found = run(*arguments.split(), cwd=tmp_path, **bare)
-    assert found.returncode == 0
+    assert found.returncode
     (line,) = found.stderr.splitlines()
-    assert line.startswith("mbfmu: notice: no C compiler found")
-    assert "run interpreted" in line
-    assert GCC in line
-    assert run(*arguments.split(), "--quiet", cwd=tmp_path, **bare).stderr == ""
+    assert "need a C compiler" in line or "needs zig, no C compiler" in line
+    assert "there is none" in line or "no C compiler" in line
+    assert GCC in line or "cross" in line
 
 
 @pytest.mark.parametrize(

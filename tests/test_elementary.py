@@ -331,7 +331,7 @@ def test_kernels_call_nothing_whose_bits_differ_between_processors() -> None:
     assert wanted(library) <= EXACT
 
 
-FREESTANDING = {"sqrt": 1, "fabs": 1, "floor": 1, "ceil": 1, "fmod": 2, "copysign": 2, "fmin": 2, "fmax": 2}
+FREESTANDING = {"sqrt": 1, "fabs": 1, "floor": 1, "ceil": 1, "fmod": 2, "copysign": 2, "fmin": 2, "fmax": 2, "rint": 1}
 """Functions of the header for tcc, and the number of their arguments."""
 
 
@@ -356,6 +356,8 @@ def freestanding(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 @example("fmod", 1e308, 3e-320)
 @example("floor", 2.0**52 + 1, 0.0)
 @example("floor", -(2.0**51 + 0.5), 0.0)
+@example("rint", -2.5, 0.0)
+@example("rint", 2.0**52 - 0.5, 0.0)
 def test_the_functions_for_tcc_have_the_bits_of_the_c_library(
     freestanding: ctypes.CDLL, name: str, x: float, y: float
 ) -> None:

@@ -11,8 +11,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from masters import Instance, Unpacked
 from mechanisms import EVERY, planar_rig, spatial_pendulum
 from states import accelerations, admissible
@@ -23,7 +21,6 @@ from mbfmu.cli import app
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.energy import BALANCE, constant_of, supplied
 from mbfmu.errors import ResultWarning, UsageError
-from mbfmu.kernel.runtime import Energy
 from mbfmu.model import (
     AxisPotential,
     Body,
@@ -288,20 +285,6 @@ def test_an_fmu_judges_its_energy_while_the_inputs_are_zero(fmus: dict[bool, Unp
             slave.set({"shoulder.tau": torque})
             slave.run(40 * k, 40, 0.12, ["energy.total"])
             assert len(slave.messages) == told
-
-
-@given(st.lists(st.tuples(*[st.floats(-1e3, 1e3)] * 3), min_size=1, max_size=20))
-def test_energies_keep_the_extremes_of_all_times_and_count_the_last_noticeable_errors(
-    times: list[tuple[float, float, float]],
-) -> None:
-    first, energy, row = times[0][0], Energy(times[0][0], *times[0][1:], times[0][2]), 0
-    for k, (constant, kinetic, potential) in enumerate(times[1:], 2):
-        energy = energy.after(constant, kinetic, potential)
-        _, kinetics, potentials = zip(*times[:k], strict=True)
-        most = max(kinetics), min(potentials), max(potentials)
-        error, size = abs(constant - first), max(map(abs, potentials))
-        row = row + 1 if error > 0.01 * (most[0] + most[2] - most[1]) and error > 1e-9 * size else 0
-        assert energy == (first, *most, row)
 
 
 def test_the_bits_of_an_fmu_do_not_depend_on_what_it_tells(fmus: dict[bool, Unpacked]) -> None:

@@ -13,10 +13,10 @@ from struck import G, ball, incline, made, reference, run, stick_slip, woodpecke
 import mbfmu
 from mbfmu.analysis.motion.inverse import inverse
 from mbfmu.errors import StartError, StepError, UsageError
-from mbfmu.kernel import Interpreted, describe, vector
+from mbfmu.kernel import vector
 from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.limits import MOST_EVENTS
-from mbfmu.kernel.runtime import MANY_EVENTS, NOT_COMPILED
+from mbfmu.kernel.runtime import MANY_EVENTS
 from mbfmu.model.contact import Contact
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.parameter import Parameter
@@ -212,15 +212,6 @@ def test_a_ball_between_walls_a_nanometre_apart_says_whose_events_are_too_many()
     )
     with pytest.raises(StepError, match="the gap of 'floor'"):
         mbfmu.Simulation(shaken, stepper="projected", step=1e-2).step(None, 1e-2)
-
-
-def test_without_a_compiler_gaps_and_friction_are_refused_by_name() -> None:
-    prepared = made(ball(), "projected", {}, 1e-2)
-    kernel, none, p = Interpreted(describe(prepared.bundle)), vector([]), vector(prepared.dae.p_default())
-    x = prepared.initial_state(kernel=kernel)
-    _, status = kernel.advance(x, none, none, p, 0.0, 1e-2, 1)
-    assert status.code == NOT_COMPILED
-    assert "only a compiled kernel runs sampled blocks, gaps and dry friction" in Facts("ball").message(status)
 
 
 def test_gauss_without_projection_is_told_to_drift_off_gaps() -> None:

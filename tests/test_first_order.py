@@ -11,13 +11,14 @@ import casadi as ca
 import numpy as np
 import pytest
 from harness import DEFAULTS, ENDS, SCHEMES, Array, Run, both_kernels, label, on_arm, run, thorough
+from interpreted import Interpreted
 from mechanisms import oscillator, slider_crank
 from scipy.integrate import solve_ivp
 
 import mbfmu
 from mbfmu.dae import Dae, Signal, StateSignal, derive
 from mbfmu.errors import StartError, StepperError
-from mbfmu.kernel import Interpreted, compose, describe, vector
+from mbfmu.kernel import compose, vector
 from mbfmu.model import (
     Block,
     Body,
@@ -166,7 +167,7 @@ def reference(name: str, stop: float) -> Array:
     rate = ca.vertcat(v, dae.acceleration(*given)[0], dae.flow(*given)) / size
     slope = ca.Function("slope", [t, y], [ca.densify(rate)])
     direct = made(dae, ("direct", {}))
-    y0 = np.concatenate(read(direct, first_state(direct, Interpreted(describe(direct.bundle)), 0.01))) / size
+    y0 = np.concatenate(read(direct, first_state(direct, Interpreted(direct.bundle), 0.01))) / size
     found = solve_ivp(
         lambda t, y: np.array(slope(t, y)).ravel(), (0.0, stop), y0, method="DOP853", rtol=1e-13, atol=1e-14
     )
@@ -193,7 +194,7 @@ def read(this: Prepared, x: Any, t: float = 0.0) -> tuple[Array, Array, Array]:
 def errors_of(name: str, scheme: Scheme, stop: float, counts: tuple[int, ...]) -> dict[int, tuple[float, float]]:
     """Return the errors of [q; v] and of z, in units of their nominal size, for some numbers of steps."""
     dae, this, exact = problem(name), made(problem(name), scheme), reference(name, stop)
-    kernel = Interpreted(describe(this.bundle))
+    kernel = Interpreted(this.bundle)
     errors = {}
     for n in counts:
         end = run(this, stop, stop / n, HELD, kernel=kernel)
@@ -280,7 +281,7 @@ def test_states_leave_the_constraints_at_round_off_and_a_rollback_is_bitwise(nam
     Residuals measured: 4e-16 of Phi and 1.3e-15 of the rates; with `block` 9e-12 of the rates.
     """
     this = made(problem(name), scheme)
-    dae, kernel, h = this.dae, Interpreted(describe(this.bundle)), 1 / 128
+    dae, kernel, h = this.dae, Interpreted(this.bundle), 1 / 128
     u, p = vector([HELD] * len(dae.inputs)), vector(dae.p_default())
     still, x = vector([0.0] * len(u)), first_state(this, kernel, h)
 
@@ -330,7 +331,7 @@ def test_blocks_run_with_every_stepper_and_agree_with_radau(name: str) -> None:
     ends = {}
     for stepper, options in DEFAULTS:
         this = prepare(block, stepper, options, step)
-        kernel = Interpreted(describe(this.bundle))
+        kernel = Interpreted(this.bundle)
         u, p = vector([inputs.get(item.name, item.start) for item in dae.inputs]), vector(dae.p_default())
         x, begun = kernel.initialize(vector(dae.s_default()), u, p, 0.0, step)
         x, status = kernel.advance(x, u, vector([0.0] * len(u)), p, 0.0, step, round(stop / step))
@@ -346,7 +347,7 @@ def test_a_block_may_have_one_state_or_none_with_every_stepper(scheme: Scheme) -
     y = Defined("y", "exp(-time)", output=True)
     for block in (Block("clock", defined=(y,)), Block("decay", states=(State("x", "-x", start=1.0),), defined=(y,))):
         this = made(derive(block), scheme, 0.01)
-        end = run(this, 1.0, 0.01, kernel=Interpreted(describe(this.bundle)))
+        end = run(this, 1.0, 0.01, kernel=Interpreted(this.bundle))
         np.testing.assert_allclose([*end.z], end.y["y"], rtol=0.01)
 
 
@@ -370,7 +371,7 @@ def in_units(size: float, nominal: float) -> Block:
 )
 def test_the_unit_of_a_state_changes_neither_the_steps_nor_the_work(stepper: str, options: Mapping[str, Any]) -> None:
     plain, small = (made(derive(in_units(size, size)), (stepper, options), 0.05) for size in (1.0, 2.0**30))
-    ends = [run(this, 2.0, 0.05, kernel=Interpreted(describe(this.bundle))) for this in (plain, small)]
+    ends = [run(this, 2.0, 0.05, kernel=Interpreted(this.bundle)) for this in (plain, small)]
     assert ends[0].status.iterations == ends[1].status.iterations
     np.testing.assert_allclose(ends[1].y["y"], ends[0].y["y"], rtol=1e-12)
 
@@ -391,7 +392,7 @@ STIFF = Block(
 def test_radau_settles_stiff_states_at_once_generalized_alpha_soon_and_the_others_do_not() -> None:
     def off(stepper: str, stop: float = 0.05, **options: Any) -> float:
         this = made(derive(STIFF), (stepper, options))
-        end = run(this, stop, 0.01, kernel=Interpreted(describe(this.bundle)))
+        end = run(this, stop, 0.01, kernel=Interpreted(this.bundle))
         return abs(float(end.z[0]) - math.cos(stop))
 
     for stages in (1, 2, 3):
@@ -408,7 +409,7 @@ def one_step(scheme: Scheme, rate: float) -> Array:
     """Return the matrix of a step of 1 s for z' = -rate z; a state z' of the stepper counts in units of the rate."""
     shown = (Defined("y", "z", output=True),)
     this = made(derive(Block("decay", states=(State("z", f"-{rate!r}*z", start=1.0),), defined=shown)), scheme, 1.0)
-    kernel, none = Interpreted(describe(this.bundle)), vector([])
+    kernel, none = Interpreted(this.bundle), vector([])
     size = np.array([1.0, rate])[: this.scheme.step.x.numel()]
     columns = []
     for column in np.diag(size):
@@ -464,7 +465,7 @@ def test_a_stiff_state_that_has_not_settled_at_the_start_gives_a_small_push(step
         planar=True,
     )
     this = made(derive(system), (stepper, {}))
-    end = run(this, 1.0, 0.01, kernel=Interpreted(describe(this.bundle)))
+    end = run(this, 1.0, 0.01, kernel=Interpreted(this.bundle))
     assert abs(end.v[0] - 1e-4) < bound
     assert abs(end.z[0]) < 1e-6
 
@@ -507,7 +508,7 @@ def test_a_pressure_of_1e7_beside_an_angle_is_solved_like_one_of_1(stepper: str,
         for size in (1.0, 1e7):
             dae = derive(boom(size), coordinates)
             this = made(dae, (stepper, {}), 0.01)
-            ends.append(run(this, 1.0, 0.01, kernel=Interpreted(describe(this.bundle))))
+            ends.append(run(this, 1.0, 0.01, kernel=Interpreted(this.bundle)))
             end = [ends[-1].y["hinge.phi"], ends[-1].y["hinge.w"], ends[-1].z[0] / size]
             np.testing.assert_allclose(end, exact, atol=bound)
         assert ends[0].status.iterations == ends[1].status.iterations
@@ -517,7 +518,7 @@ def test_a_pressure_of_1e7_beside_an_angle_is_solved_like_one_of_1(stepper: str,
 @pytest.mark.parametrize("scheme", [("rattle", {}), ("lobatto", {}), ("gauss", {"projection": "symmetric"})], ids=label)
 def test_symmetric_steppers_are_reversible_with_first_order_states(scheme: Scheme) -> None:
     this = made(problem("crank"), scheme)
-    kernel = Interpreted(describe(this.bundle))
+    kernel = Interpreted(this.bundle)
     begin = read(this, first_state(this, kernel, 0.01))
     there = run(this, 0.3, 0.01, HELD, kernel=kernel)
     u, still, p = vector([HELD]), vector([0.0]), vector(this.dae.p_default())
@@ -564,7 +565,7 @@ def test_the_state_space_form_of_both_together_is_the_slope_of_their_motion(mixe
     found = mbfmu.linearize(slider_crank())
     assert found.states == ("crank.phi", "der(crank.phi)", "lag", "maxwell")
     this = made(mixed, ("projected", {"order": 8}))
-    kernel, span = Interpreted(describe(this.bundle)), 1e-4
+    kernel, span = Interpreted(this.bundle), 1e-4
     names, p, u = [item.name for item in mixed.starts], vector(mixed.p_default()), vector([0.0])
     at = mixed.coordinates.index("crank.phi")
 

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 from harness import DEFAULTS, ENDS, both_kernels, label, run, thorough
+from interpreted import Interpreted
 from mechanisms import MECHANISMS, free_body, slider_crank
 
 import mbfmu
-from mbfmu.kernel import compiled_library, load, vector
+from mbfmu.errors import KernelError
+from mbfmu.kernel import at_once, compiled_library, load, recording, vector
+from mbfmu.kernel.build.toolchain import tcc
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.failure import Facts
-from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, OK, Compiled, Interpreted, move
+from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, OK, Compiled, move
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
 
@@ -167,43 +170,52 @@ def test_the_source_compiles_without_a_warning_of_our_own(two_link: System, tmp_
 def test_a_compiled_kernel_is_found_again_in_the_cache(two_link: System) -> None:
     bundle = prepare(two_link, "rattle", {}, 1e-3).bundle
     first, second = compiled_library(bundle), compiled_library(bundle)
-    assert first is not None
     assert first == second
-    assert first.stat().st_mtime_ns == second.stat().st_mtime_ns  # type: ignore[union-attr]
+    assert first.stat().st_mtime_ns == second.stat().st_mtime_ns
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="$CC is not read on Windows")
-def test_without_a_compiler_kernels_are_interpreted_with_one_notice(tmp_path: Path) -> None:
-    script = (
-        "import warnings, mbfmu\n"
-        "with warnings.catch_warnings(record=True) as seen:\n"
-        "    warnings.simplefilter('always')\n"
-        "    for _ in range(3):\n"
-        "        result = mbfmu.simulate(mbfmu.load('two_link'), 0.01)\n"
-        "print(len(seen), seen[0].message, result['constraint.position'].max() < 1e-12)\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={"PATH": str(tmp_path), "CC": "none", "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("1 no C compiler found")
-    assert done.stdout.rstrip().endswith("True")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="$CC is not read on Windows")
-def test_a_failing_compiler_falls_back_to_the_interpreter(
-    two_link: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_without_a_compiler_there_is_no_kernel_and_the_remedy_is_told(
+    two_link: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = tmp_path / "broken-cc"
+    monkeypatch.setenv("CC", "none")
+    bundle = prepare(two_link, "direct", {}, 1e-3).bundle
+    for make in (load, at_once, recording):
+        with pytest.raises(KernelError, match=r"kernels need a C compiler .* and there is none: install"):
+            make(bundle)
+
+
+def broken_compiler(folder: Path) -> Path:
+    """Write a compiler that fails."""
+    folder.mkdir()
+    broken = folder / "cc"
     broken.write_text("#!/bin/sh\ntest \"$1\" = --version && exit 0\necho 'kernel.c: cannot' >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setenv("CC", str(broken))
+    return broken
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="$CC is not read on Windows")
+def test_a_compiler_that_is_asked_for_and_fails_is_an_error(
+    two_link: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CC", str(broken_compiler(tmp_path / "broken")))
     bundle = prepare(two_link, "direct", {}, 1e-3).bundle
-    with pytest.warns(RuntimeWarning, match="the C compiler failed: kernel.c: cannot"):
-        kernel = load(bundle)
-    assert isinstance(kernel, Interpreted)
+    with pytest.raises(KernelError, match=r"the C compiler failed: kernel\.c: cannot"):
+        load(bundle)
+
+
+@pytest.mark.skipif(tcc() is None, reason="needs tcc")
+def test_where_a_compiler_fails_tcc_makes_the_kernel_with_one_notice(
+    two_link: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    prepared = prepare(two_link, "direct", {}, 1e-3)
+    expected = run(prepared, 0.05, 1e-3)
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(broken_compiler(tmp_path / "broken").parent))
+    monkeypatch.setenv("MBFMU_OPTIMIZATION", "1")
+    with pytest.warns(RuntimeWarning, match=r"the C compiler failed: kernel\.c: cannot: kernels of tcc"):
+        kernel = load(prepared.bundle)
+    assert bytes(run(prepared, 0.05, 1e-3, kernel=kernel).x) == bytes(expected.x)
 
 
 def test_angles_are_counted_over_full_turns_by_both_kernels() -> None:
@@ -254,48 +266,17 @@ def test_a_communication_step_in_one_call_is_its_steps_and_then_the_outputs(tole
     """With inputs that change meanwhile, bit for bit; and it says how it failed, the state being what it was."""
     prepared = prepare(two_link, "rattle", {}, 1e-3)
     p, u, du = vector(prepared.dae.p_default()), vector([1.0, -2.0]), vector([30.0, 5.0])
-    for kernel in both_kernels(prepared)[: 1 if tolerance else 2]:
-        x, _ = kernel.initialize(vector(prepared.dae.s_default()), u, p, 0.0, 1e-3)
-        for _ in range(3):
-            x1, y, failure = kernel.communicate(x, u, du, p, 0.5, 4.5e-3, 1e-3, tolerance)
-            expected, status = move(kernel, x, u, du, p, 0.5, 4.5e-3, 1e-3, tolerance)
-            assert (failure, status.code) == (None, OK)
-            assert list(x1) == list(expected)
-            end = vector(a + b * 4.5e-3 for a, b in zip(u, du, strict=True))
-            assert list(y) == list(kernel.outputs(x1, end, p, 0.5 + 4.5e-3))
-            x, u, p = x1, vector(u), vector(p)
-        same, none, failure = kernel.communicate(x, vector([1e90, 0.0]), du, p, 0.5, 1e-3, 1e-3, tolerance)
-        assert (same, none) == (x, None)
-        assert failure.code in {NOT_CONVERGED, NOT_FINITE}
-        assert "no step from t = 0.5 s" in Facts("arm").message(failure)
-
-
-@pytest.mark.parametrize("tolerance", [0.0, 1e-6])
-def test_a_motion_takes_the_communication_steps_and_changes_nothing_of_its_user(
-    tolerance: float, two_link: System
-) -> None:
-    """Bit for bit, with inputs that are set meanwhile; a step that fails leaves it where it was."""
-    prepared = prepare(two_link, "rattle", {}, 1e-3)
-    p, u, du = vector(prepared.dae.p_default()), vector([1.0, -2.0]), vector([30.0, 5.0])
-    for kernel in both_kernels(prepared)[: 1 if tolerance else 2]:
-        u[:] = 1.0, -2.0
-        x, _ = kernel.initialize(vector(prepared.dae.s_default()), u, p, 0.0, 1e-3)
-        first, motion = bytes(x), kernel.motion(x, u, du, p)
-        for k in range(5):
-            t, u[0] = 2e-3 * k, 1.0 + k
-            x, y, _ = kernel.communicate(motion.x, u, du, p, t, 2e-3, 1e-3, tolerance)
-            if k == 2:
-                u[0] = 1e90
-                assert motion.step(t, 2e-3, 1e-3, tolerance).code in {NOT_CONVERGED, NOT_FINITE}
-                u[0] = 1.0 + k
-            assert motion.step(t, 2e-3, 1e-3, tolerance) is None
-            assert (bytes(motion.x), bytes(motion.y)) == (bytes(x), bytes(y))
-        other = kernel.motion(motion.x, u, du, p)
-        reached = bytes(motion.x)
-        for _ in range(3):
-            assert other.step(1.0, 1e-3, 1e-3, tolerance) is None
-        assert bytes(motion.x) == reached != first
-        other.x[:] = motion.x
-        for each in (motion, other):
-            assert each.step(1.0, 1e-3, 1e-3, tolerance) is None
-        assert bytes(other.x) == bytes(motion.x)
+    kernel = prepared.kernel
+    x, _ = kernel.initialize(vector(prepared.dae.s_default()), u, p, 0.0, 1e-3)
+    for _ in range(3):
+        x1, y, failure = kernel.communicate(x, u, du, p, 0.5, 4.5e-3, 1e-3, tolerance)
+        expected, status = move(kernel, x, u, du, p, 0.5, 4.5e-3, 1e-3, tolerance)
+        assert (failure, status.code) == (None, OK)
+        assert list(x1) == list(expected)
+        end = vector(a + b * 4.5e-3 for a, b in zip(u, du, strict=True))
+        assert list(y) == list(kernel.outputs(x1, end, p, 0.5 + 4.5e-3))
+        x, u, p = x1, vector(u), vector(p)
+    same, none, failure = kernel.communicate(x, vector([1e90, 0.0]), du, p, 0.5, 1e-3, 1e-3, tolerance)
+    assert (same, none) == (x, None)
+    assert failure.code in {NOT_CONVERGED, NOT_FINITE}
+    assert "no step from t = 0.5 s" in Facts("arm").message(failure)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from flexible_mechanisms import branched
 from harness import extra, thorough
+from interpreted import Interpreted
 from random_mechanisms import IN_SPACE, Builder, random_loop, random_tree, vec
 from states import Random, admissible, assert_same_motion, column, matrix
 from two_frames import product as quaternion_product
@@ -23,7 +24,7 @@ from mbfmu.dae.articulated import Articulated
 from mbfmu.dae.joint import JointTree
 from mbfmu.dae.recursive import inverse_dynamics, link_rates, mass_matrix
 from mbfmu.dae.tree_factor import TreeFactor, is_shallow
-from mbfmu.kernel import Interpreted, compose, describe, vector
+from mbfmu.kernel import compose, vector
 from mbfmu.kernel.emit.program import read_program
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
@@ -124,7 +125,7 @@ def test_a_random_tree_starts_and_goes_the_same_in_both_coordinates(seed: int, p
     ends = []
     for coordinates in ("joint", "absolute"):
         dae = derive(tree, coordinates)
-        kernel = Interpreted(describe(compose(dae, make_scheme(dae, "direct"))))
+        kernel = Interpreted(compose(dae, make_scheme(dae, "direct")))
         p, u, still = vector(dae.p_default()), vector([0.5] * len(dae.inputs)), vector([0.0] * len(dae.inputs))
         x, status = kernel.initialize(vector(dae.s_default()), u, p, 0.0, 1e-3)
         assert status.code == OK

@@ -36,7 +36,6 @@ from mbfmu.dae import COORDINATES, Dae, derive
 from mbfmu.dae.redundancy import independent
 from mbfmu.errors import FmuError, ModelError, StartError
 from mbfmu.fmu.interface import interface
-from mbfmu.kernel import Interpreted, describe
 from mbfmu.model import (
     AxisMotion,
     Body,
@@ -79,12 +78,6 @@ def cuts(joints: Iterable[str], planar: bool = False) -> set[str]:
 def run(system: System, coordinates: str, stop: float = 0.5) -> dict[str, Array]:
     """All outputs from the start on."""
     return motion(derive(system, coordinates), stop)
-
-
-@pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is compiled."""
-    monkeypatch.setattr("mbfmu.prepared.prepare.load", lambda bundle, _: Interpreted(describe(bundle)))
 
 
 def refusal(system: System, coordinates: str) -> str:
@@ -451,7 +444,6 @@ def folded_by_slider(v: float | None) -> System:
 @pytest.mark.parametrize("make", [level, folded, folded_by_slider])
 @pytest.mark.parametrize("rate", thorough(zip([None, 0.0, 1.0]), lambda rate: rate == 1.0))
 @both
-@pytest.mark.usefixtures("interpreted")
 def test_a_start_in_a_singular_position_is_refused_with_what_to_do(
     make: Callable[[float | None], System], rate: float | None, coordinates: str
 ) -> None:
@@ -463,7 +455,6 @@ def test_a_start_in_a_singular_position_is_refused_with_what_to_do(
 
 @pytest.mark.parametrize(("make", "names"), [(level, JOINTS), (folded, ("crank", "rod", "pin", "slider"))])
 @both
-@pytest.mark.usefixtures("interpreted")
 def test_a_singular_position_names_the_joints_of_its_loop(
     make: Callable[[float | None], System], names: tuple[str, ...], coordinates: str
 ) -> None:
@@ -473,7 +464,6 @@ def test_a_singular_position_names_the_joints_of_its_loop(
 
 @pytest.mark.parametrize("make", [parallelogram, lambda phi: slider_crank(math.pi / 2 + phi, 1.0, 1.0)])
 @both
-@pytest.mark.usefixtures("interpreted")
 def test_a_start_near_a_singular_position_is_taken(make: Callable[[float], System], coordinates: str) -> None:
     system = make(1e-3).with_values({"world.g": 0.0, "crank.w": 1.0})  # away from it
     prepare(system, "direct", None, 1e-3, coordinates=coordinates).initial_state()
@@ -483,7 +473,6 @@ def test_a_start_near_a_singular_position_is_taken(make: Callable[[float], Syste
 
 @pytest.mark.parametrize("phi", [0.0, math.pi])
 @both
-@pytest.mark.usefixtures("interpreted")
 def test_a_slider_crank_at_dead_centre_is_not_singular(phi: float, coordinates: str) -> None:
     """The crank turns on while the slider stands: s = l1 cos(phi) + sqrt(l2^2 - l1^2 sin(phi)^2)."""
     system = slider_crank(phi).with_values({"crank.w": 1.0})

@@ -10,8 +10,6 @@ from mechanisms import distant_arm
 
 import mbfmu
 from mbfmu.kernel import vector
-from mbfmu.kernel.limits import HALF_UNIT
-from mbfmu.kernel.runtime import at_rest
 from mbfmu.prepared.prepare import prepare
 
 Scheme = tuple[str, Mapping[str, Any]]
@@ -61,18 +59,3 @@ def test_a_long_chain_takes_no_more_corrections_than_a_short_one() -> None:
         _, status = kernel.advance(x, nothing, nothing, p, 0.0, 1e-3, 600)
         found.append(status.iterations)
     assert found[1] <= found[0]
-
-
-@pytest.mark.parametrize("n", [1, 1000])
-def test_an_error_counts_as_round_off_below_that_of_the_coordinates(n: int) -> None:
-    q = [1e6] * n
-    lost = HALF_UNIT * 1e6 * n
-    rate = 1e-3
-    left = rate / (1 - rate)  # the error that a correction leaves, as a part of it
-    assert at_rest(0.9 * lost / left, 0.9 * lost / left / rate, q)
-    assert not at_rest(1.1 * lost / left, 1.1 * lost / left / rate, q)
-    assert not at_rest(0.9 * lost / left, 0.9 * lost / left / rate, [1.0])
-    assert not at_rest(0.9 * lost / left, 0.9 * lost / left / rate, ())
-    assert not at_rest(0.9 * lost / left, math.nan, q)
-    assert at_rest(lost, lost, q)
-    assert not at_rest(1e6 * lost, 1e6 * lost, q)

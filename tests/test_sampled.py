@@ -13,9 +13,6 @@ from masters import Instance, Unpacked
 
 import mbfmu
 from mbfmu.errors import ModelError, UnknownNameError, ValueRangeError
-from mbfmu.kernel import Interpreted, describe, vector
-from mbfmu.kernel.failure import Facts
-from mbfmu.kernel.runtime import NOT_COMPILED, OK
 from mbfmu.model import Block, Defined, Parameter, Port, Sampled, State, Subsystem, System, wire
 from mbfmu.prepared.prepare import prepare
 
@@ -305,17 +302,6 @@ def test_a_period_is_set_before_a_run_and_fixed_during_it(tmp_path: Path) -> Non
 
 
 # -- mistakes ----------------------------------------------------------------------------------------------------
-
-
-def test_without_a_compiler_a_sampled_block_is_refused_by_name() -> None:
-    prepared = prepare(Sampled(block(), period=0.1), "radau", {}, 0.01)
-    kernel = Interpreted(describe(prepared.bundle))
-    nothing = vector([])
-    x, status = kernel.initialize(nothing, nothing, nothing, 0.0, 0.01)
-    assert status.code == OK
-    _, status = kernel.advance(x, nothing, nothing, nothing, 0.0, 0.01, 1)
-    assert status.code == NOT_COMPILED
-    assert "sampled blocks" in Facts("count").message(status)
 
 
 def test_a_block_that_remembers_has_to_be_sampled() -> None:

@@ -14,12 +14,13 @@ import pytest
 from harness import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from interpreted import Interpreted
 from mechanisms import EVERY, slider_crank, spatial_four_bar, spatial_two_link
 
 import mbfmu
 from mbfmu.dae import Dae, derive, start
 from mbfmu.errors import ModelError, StartError
-from mbfmu.kernel import Interpreted, compose, describe, vector
+from mbfmu.kernel import compose, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
     Block,
@@ -65,7 +66,7 @@ class Ready:
 
 def ready_of(system: System, coordinates: str = "absolute") -> Ready:
     dae = derive(system, coordinates)
-    return Ready(dae, Interpreted(describe(compose(dae, make_scheme(dae, "direct")))))
+    return Ready(dae, Interpreted(compose(dae, make_scheme(dae, "direct"))))
 
 
 @cache

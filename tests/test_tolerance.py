@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from harness import DEFAULTS, both_kernels, label, thorough
+from harness import DEFAULTS, label, thorough
 
 import mbfmu
 from mbfmu.errors import FmuError, StartError, StepError, StepperError, UsageError
 from mbfmu.kernel import vector
-from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.runtime import NOT_ACCURATE, OK
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
@@ -52,17 +51,6 @@ def test_the_achieved_error_follows_the_tolerance(scheme: tuple[str, Mapping[str
 def test_a_tolerance_that_round_off_does_not_allow_is_refused_with_the_remedy(two_link: System) -> None:
     with pytest.raises(StepError, match=r"meets solver\.tolerance.*stepper of higher order"):
         error_of(two_link, ("rattle", {}), 1e-13)
-
-
-def test_the_interpreted_kernel_refuses_a_tolerance_and_names_the_remedy(two_link: System) -> None:
-    prepared = prepare(two_link, "rattle", {}, 1.0)
-    p, u = vector(prepared.dae.p_default()), vector([0.0, 0.0])
-    x = prepared.initial_state(u)
-    x1, y, status = both_kernels(prepared)[1].communicate(x, u, u, p, 0.0, 0.01, 0.01, 1e-5)
-    assert (x1, y) == (x, None)
-    assert status
-    remedy = "install a C compiler or ziglang and start again, or set solver.tolerance to 0"
-    assert remedy in Facts("arm").message(status)
 
 
 def test_a_tolerance_out_of_reach_keeps_the_state(two_link: System) -> None:

@@ -55,7 +55,7 @@ class Form(Group):
         typer.Option(
             "--platform",
             metavar="linux64|win64|darwin64|all",
-            help="platforms that the FMU runs on; default: this machine's for native, else all",
+            help="platforms that the FMU runs on; default: this machine's; others need zig",
             autocompletion=complete.platforms,
         ),
     ] = None

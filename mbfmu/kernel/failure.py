@@ -1,7 +1,6 @@
 """Messages on steps that failed: when, how badly, which variable has left its usual range, and what to do.
 
-This file is packed into every FMU beside `runtime`, so it needs nothing but the standard library. Native FMUs say the
-same in C (`suspects.h` and `not_done` in `core.c`).
+FMUs say the same in C (`suspects.h` and `not_done` in `core.c`).
 """
 
 import math
@@ -15,7 +14,6 @@ from mbfmu.kernel.runtime import (
     MANY_EVENTS,
     NO_PERIOD,
     NOT_ACCURATE,
-    NOT_COMPILED,
     NOT_CONVERGED,
     NOT_FINITE,
     OK,
@@ -217,12 +215,6 @@ class Facts(NamedTuple):
             return f"{model}: the start values contradict the constraints (residual {status.correction:.2g})"
         if code == OUTPUTS_NOT_FINITE:
             return f"{model}: outputs at t = {status.time} s are not finite{remedy}"
-        if code == NOT_COMPILED:
-            return (
-                f"{where}: only a compiled kernel runs sampled blocks, gaps and dry friction, and chooses steps by "
-                "solver.tolerance, and this one is interpreted; install a C compiler or ziglang and start again, or "
-                "set solver.tolerance to 0"
-            )
         if code == NO_PERIOD:
             return f"{where}: the period of a sampled block is not positive; check the parameters it depends on"
         if code == MANY_EVENTS:

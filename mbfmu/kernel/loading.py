@@ -1,4 +1,4 @@
-"""Bundle -> a kernel that runs: compiled and loaded, or interpreted."""
+"""Bundle -> a kernel that runs: compiled and loaded."""
 
 import warnings
 from collections.abc import Callable
@@ -9,57 +9,108 @@ from typing import Any
 from mbfmu.dae.dae import Dae
 from mbfmu.errors import KernelError
 from mbfmu.kernel.adjoint import adjoints
-from mbfmu.kernel.build.toolchain import SLOWER, BuildError, Library, ahead, built, for_kernels, host, remedy
+from mbfmu.kernel.build.toolchain import (
+    SLOWER,
+    BuildError,
+    Library,
+    Toolchain,
+    ahead,
+    built,
+    for_kernels,
+    host,
+    remedy,
+    tcc,
+    unoptimised,
+)
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.differentiated import Following, Recording
-from mbfmu.kernel.runtime import Compiled, Interpreted
+from mbfmu.kernel.runtime import Compiled
 from mbfmu.kernel.tangent import following_tangents
 from mbfmu.stepper.scheme import Scheme
 
-INTERPRETED = "kernels run interpreted, about 20 times slower"
-"""Consequence, for a user, of a missing compiler."""
+MISSING = "kernels need a C compiler ($CC, or else cc, gcc, clang, tcc or zig), and there is none: {}"
+"""Message on a missing compiler, with a place for the remedy."""
 
 
-def library(bundle: Bundle, portable: bool = False) -> Library | None:
-    """Return the compiled kernel, made now or found in the user's cache; None without a compiler (with one notice).
+def library(bundle: Bundle, portable: bool = False) -> Library:
+    """Return the compiled kernel, made now or from the user's cache.
+
+    Where the compiler fails tcc makes it, if it is there, with a notice.
 
     Args:
         bundle: the functions.
         portable: whether it runs on other machines of this kind too.
 
     Raises:
-        BuildError: the compiler fails.
+        KernelError: there is no C compiler, or it fails.
+    """
+    compiler, last = compiler_for_kernels(portable), tcc()
+    try:
+        return _made(bundle, compiler)
+    except BuildError as error:
+        if last is None or compiler == last:
+            raise KernelError(f"the C compiler failed: {error}") from None
+        _notice(f"the C compiler failed: {error}: {SLOWER}")
+    return _made(bundle, last)
+
+
+def at_once(bundle: Bundle) -> Compiled:
+    """Return a kernel for a few calls, made as soon as possible: without optimisation.
+
+    Raises:
+        KernelError: there is no C compiler, or it fails.
+    """
+    compiler = unoptimised()
+    if compiler is None:
+        raise KernelError(MISSING.format(remedy()))
+    try:
+        return Compiled(str(_made(bundle, compiler).path))
+    except BuildError as error:
+        raise KernelError(f"the C compiler failed: {error}") from None
+
+
+def compiler_for_kernels(portable: bool = False) -> Toolchain:
+    """Return the compiler for libraries that Python loads, with one notice if it is tcc alone.
+
+    Args:
+        portable: whether they run on other machines of this kind too.
+
+    Raises:
+        KernelError: there is none.
     """
     compiler = for_kernels(portable)
     if compiler is None:
-        _notice(f"no C compiler found ($CC, or else cc, gcc, clang or zig): {INTERPRETED}; {remedy()}")
-        return None
+        raise KernelError(MISSING.format(remedy()))
     if host() is None:
         _notice(f"no C compiler but tcc found: {SLOWER}; {remedy()}")
-    with ahead(compiler) as begun:
-        return built(c_sources(bundle, written=begun.take), compiler, "kernel", begun)
+    return compiler
 
 
-def load(bundle: Bundle, made: Callable[[Bundle], Library | None] = library) -> Compiled | Interpreted:
-    """Return a kernel for this machine: compiled if there is a C compiler, else interpreted (with one notice).
+def load(bundle: Bundle, made: Callable[[Bundle], Library] = library) -> Compiled:
+    """Return a kernel for this machine.
 
     Args:
         bundle: the functions.
         made: gives their library, as `library` does.
+
+    Raises:
+        KernelError: there is no C compiler, or it fails.
     """
     try:
-        found = made(bundle)
-    except BuildError as error:
-        _notice(f"the C compiler failed: {error}: {INTERPRETED}")
-        found = None
-    if found is None:
-        return Interpreted(describe(bundle))
-    try:
-        return Compiled(str(found.path))
+        return Compiled(str(made(bundle).path))
     except OSError:  # another process removed it
-        again = library(bundle)
-        return Compiled(str(again.path)) if again else Interpreted(describe(bundle))
+        return Compiled(str(library(bundle).path))
+
+
+def _made(bundle: Bundle, compiler: Toolchain) -> Library:
+    """Return the library of a compiler.
+
+    Raises:
+        BuildError: it fails.
+    """
+    with ahead(compiler) as begun:
+        return built(c_sources(bundle, written=begun.take), compiler, "kernel", begun)
 
 
 def recording(bundle: Bundle) -> Recording:
@@ -82,17 +133,14 @@ def following(dae: Dae, scheme: Scheme, bundle: Bundle) -> Following:
 
 def _differentiated(sources: dict[str, str]) -> str:
     """Return the path of a compiled library, which derivatives of runs need."""
-    compiler = for_kernels()
-    if compiler is None:
-        raise KernelError(f"derivatives of runs need a C compiler; {remedy()}")
     try:
-        return str(built(sources, compiler, "kernel").path)
+        return str(built(sources, compiler_for_kernels(), "kernel").path)
     except BuildError as error:
         raise KernelError(f"the C compiler failed: {error}") from None
 
 
 def describe(bundle: Bundle) -> dict[str, Any]:
-    """Return the description that `Interpreted` takes, as plain data that JSON can hold."""
+    """Return all that decides what a kernel computes, as plain data that JSON can hold."""
     return {
         "sizes": [bundle.nx, bundle.ns, bundle.nu, bundle.np, bundle.ny, bundle.nqv],
         "stages": {name: list(zip(item.places, item.sizes, strict=True)) for name, item in bundle.formulas.items()},
@@ -101,14 +149,13 @@ def describe(bundle: Bundle) -> dict[str, Any]:
     }
 
 
-def compiled_library(bundle: Bundle) -> Path | None:
-    """Return the path of the compiled kernel; None without a compiler (with one notice).
+def compiled_library(bundle: Bundle) -> Path:
+    """Return the path of the compiled kernel.
 
     Raises:
-        BuildError: the compiler fails.
+        KernelError: there is no C compiler, or it fails.
     """
-    found = library(bundle)
-    return found.path if found else None
+    return library(bundle).path
 
 
 @cache

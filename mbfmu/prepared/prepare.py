@@ -13,7 +13,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from mbfmu.base.cache import verified
 from mbfmu.base.described import refuse_wrong, takes
 from mbfmu.dae import Dae, derive
 from mbfmu.dae.branches import start_notices
@@ -23,9 +22,8 @@ from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.start import DIGITS, TOLERANCE, are_dependent, gap_error, missed, singularity, start_error
 from mbfmu.dae.states import state_places, with_states
 from mbfmu.errors import StartError, StepperError, UsageError, ValueRangeError
-from mbfmu.kernel import Bundle, Compiled, Interpreted, compose, library, load, vector
+from mbfmu.kernel import Bundle, Compiled, compose, library, load, vector
 from mbfmu.kernel.build.early import Early, early
-from mbfmu.kernel.build.toolchain import Library
 from mbfmu.kernel.failure import first_broken, too_long
 from mbfmu.kernel.limits import CONSISTENT, MAX_CORRECTIONS, MOST_STEPS, ROUND_OFF
 from mbfmu.kernel.many import many_library
@@ -125,7 +123,7 @@ class Prepared:
         return (*self.scheme.notices, *start_notices(dae, closed, s[:own], extended))
 
     @cached_property
-    def kernel(self) -> Compiled | Interpreted:
+    def kernel(self) -> Compiled:
         """The kernel for this machine, optimised."""
         early: Early | None = vars(self).get("_early")
         if early:
@@ -134,13 +132,12 @@ class Prepared:
         if self.cached:
             with suppress(OSError):  # it went, or is damaged: it is made anew
                 return Compiled(str(self.cached.library))
-        kernel = load(self.bundle, lambda _: self._library)
-        if isinstance(kernel, Compiled):
-            self._store(Path(kernel.path))
+        kernel = load(self.bundle, lambda _: library(self.bundle, self.portable))
+        self._store(Path(kernel.path))
         return kernel
 
     @property
-    def early_kernel(self) -> Compiled | Interpreted:
+    def early_kernel(self) -> Compiled:
         """The kernel for this machine, of the same bits but slower until it is compiled with optimisation."""
         if self.cached or "kernel" in vars(self):
             return self.kernel
@@ -169,20 +166,6 @@ class Prepared:
         if self.key and path:
             start_cache.store(key, CachedStart(self.outline, Path(path)))
         return path
-
-    @cached_property
-    def _library(self) -> Library | None:
-        return library(self.bundle, self.portable)
-
-    def library(self) -> bytes | None:
-        """Return the compiled kernel, verified or made anew; None without a compiler.
-
-        Raises:
-            BuildError: the compiler fails.
-        """
-        if self.cached and (content := verified(self.cached.library)):
-            return content
-        return self._library.content if self._library else None
 
     @property
     def stepper(self) -> str:

@@ -129,7 +129,7 @@ class ModelSubject:
             return None
         try:
             library = prepared.many
-        except BuildError:  # one by one they are interpreted
+        except BuildError:  # one by one they may have another compiler
             return None
         together = library and Together(prepared, library, self.stop, self.interval, self.given)
         if not together or not together.possible:

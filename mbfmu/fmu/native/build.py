@@ -1,6 +1,7 @@
 """Prepared model -> C sources and binaries of a native FMU."""
 
 import hashlib
+import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from mbfmu.base import extras
 from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import SETTING, Interface, interface
 from mbfmu.fmu.native.tables import arrays_header, guid_header, model_header, variables_header
-from mbfmu.kernel import Bundle
+from mbfmu.kernel import Bundle, describe
 from mbfmu.kernel.build.mach_o import universal
 from mbfmu.kernel.build.toolchain import TARGETS, BuildError, Toolchain, built, cross, host, is_here
 from mbfmu.kernel.codegen import clock_source, native_sources
@@ -127,7 +128,12 @@ class Native:
         return hashlib.sha256(content.encode()).hexdigest()[:BITS]
 
     def _header(self, code: str) -> str:
-        return model_header(self.prepared.dae.name, self.identifier, self.interface, self.corrections, code)
+        name, table = self.prepared.dae.name, self.interface
+        return model_header(name, self.identifier, table, self.corrections, self._owner, code)
+
+    @cached_property
+    def _owner(self) -> str:
+        return state_owner(self.bundle, self._texts["variables.h"], self.corrections)
 
     def guid(self, code: str, description: str) -> str:
         """Return the GUID, from whose end the binary takes the defaults of the settings.
@@ -148,6 +154,19 @@ class Native:
             guid: GUID of the FMU, which only guid.h holds, a header that the binary does not include.
         """
         return {**self._texts, "model.h": self._header(code), "guid.h": guid_header(guid)}
+
+
+def state_owner(bundle: Bundle, variables: str, corrections: int = 0) -> str:
+    """Return a hash of what states depend on: equal ones can be exchanged, whatever the back end.
+
+    Args:
+        bundle: the functions of the kernel.
+        variables: the table of variables, as C.
+        corrections: number of corrections of each stage of a step; 0: until it is solved.
+    """
+    core = (files("mbfmu.fmu.native") / "core.h").read_text(encoding="utf-8")
+    content = json.dumps([core, variables, corrections, describe(bundle)])
+    return hashlib.sha256(content.encode()).hexdigest()[:BITS]
 
 
 def common_code(parts: Sequence[Native]) -> str:
@@ -190,9 +209,9 @@ def native_members(
     members = {f"sources/{folder}{name}": text.encode("utf-8") for name, text in sources.items()}
     for platform in platforms:
         tell(compiling(platform))
-        toolchains = _toolchains(platform)
+        compilers = toolchains(platform)
         try:
-            libraries = [built(sources, toolchain, identifier).content for toolchain in toolchains]
+            libraries = [built(sources, toolchain, identifier).content for toolchain in compilers]
         except BuildError as error:
             raise FmuError(f"the C compiler for {platform} failed: {error}") from None
         if len(tuples[platform]) == 1 and len(libraries) > 1:
@@ -200,11 +219,11 @@ def native_members(
         for folder, content in zip(
             tuples[platform], libraries, strict=False
         ):  # this machine's compiler makes the first
-            members[f"binaries/{folder}/{identifier}{toolchains[0].suffix}"] = content
+            members[f"binaries/{folder}/{identifier}{compilers[0].suffix}"] = content
     return members
 
 
-def _toolchains(platform: str) -> tuple[Toolchain, ...]:
+def toolchains(platform: str) -> tuple[Toolchain, ...]:
     """Return zig if it is installed, as its binaries run on older systems; else this machine's compiler."""
     found = cross(platform)
     compiler = host() if is_here(platform) and not found else None

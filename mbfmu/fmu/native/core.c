@@ -658,6 +658,13 @@ static enum outcome not_done(struct core *m, int code, const double *status, dou
                    correction, end.all, REMEDY_NOT_CONVERGED);
 }
 
+int core_may_step(struct core *m, enum outcome severity) {
+    if (m->now.phase == RUNNING || m->now.phase == AT_EVENT) return 1;
+    core_say(&m->host, severity, m->now.phase == TERMINATED ? "a step after the run was terminated; use reset"
+                                                            : "a step before the initialisation is finished");
+    return 0;
+}
+
 enum outcome core_possible(struct core *m, double t, double H) {
     const struct state *now = &m->now;
     const double h = now->settings[STEP];
@@ -794,6 +801,7 @@ double core_next_event(struct core *m) {
 
 #endif
 
+#ifndef UNDIFFERENTIATED
 /* -- derivatives ------------------------------------------------------------------------------------------------- */
 
 #ifdef EXCHANGE
@@ -943,6 +951,7 @@ enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_
     }
     return DONE;
 }
+#endif
 
 /* -- state ------------------------------------------------------------------------------------------------------- */
 
@@ -975,7 +984,7 @@ static void sign(struct head *head) {
     memcpy(head->magic, MAGIC, sizeof MAGIC);
     head->version = VERSION;
     head->size = sizeof(struct saved);
-    memcpy(head->owner, MODEL_CODE, sizeof MODEL_CODE);
+    memcpy(head->owner, STATE_OWNER, sizeof STATE_OWNER);
 }
 
 /* Whether a state belongs to this FMU; logs what is wrong. */
@@ -985,7 +994,7 @@ static int is_ours(struct core *m, const struct head *head) {
         return 0;
     }
     if (head->version != VERSION || head->size != sizeof(struct saved) ||
-        memcmp(head->owner, MODEL_CODE, sizeof MODEL_CODE) != 0) {
+        memcmp(head->owner, STATE_OWNER, sizeof STATE_OWNER) != 0) {
         refuse(m, "the state belongs to another FMU");
         return 0;
     }

@@ -38,6 +38,7 @@
 #define core_set_rates CORE_NAME(core_set_rates)
 #define core_get_rates CORE_NAME(core_get_rates)
 #define core_derive CORE_NAME(core_derive)
+#define core_may_step CORE_NAME(core_may_step)
 #define core_possible CORE_NAME(core_possible)
 #define core_step CORE_NAME(core_step)
 #define core_stride CORE_NAME(core_stride)
@@ -201,6 +202,7 @@ enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const d
 /* The same for n value references that are all of another type. Each value got is the one nearest to the double. */
 enum outcome core_get_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, int value[]);
 enum outcome core_set_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, const int value[]);
+#ifndef UNDIFFERENTIATED /* as by a kernel that has no tangents */
 #ifndef EXCHANGE
 /* Set time derivatives of inputs, or get those of outputs; each order must be 1. */
 enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
@@ -210,6 +212,7 @@ enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, c
  * time; for model exchange also that of the states' time derivatives, for a change of states and of the solver's settings. */
 enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
                          size_t n_known, const double change[], double effect[]);
+#endif
 
 #ifdef EXCHANGE
 /* What an update at an event has changed. */
@@ -244,6 +247,8 @@ enum outcome core_update(struct core *m, struct update *done);
 /* Take note of an accepted point; wanted tells whether an event is to bring the state back onto the constraints. */
 enum outcome core_accept(struct core *m, int *wanted);
 #else
+/* Whether the initialisation is finished and the run goes on; else this is logged with a severity. */
+int core_may_step(struct core *m, enum outcome severity);
 /* Whether a communication step of H, s, may begin at the time t, s: DONE, or DISCARDED with a message. */
 enum outcome core_possible(struct core *m, double t, double H);
 /* Advance from the time t, s, by the communication step H, s. */

@@ -123,15 +123,15 @@ static struct component *enter(fmi2Component c, enum call which) {
     struct component *m = c;
     if (!m || (m->core.now.phase & CALLS[which].phases)) return m;
     const int64_t phase = m->core.now.phase;
-    if (which == DO_STEP && phase < RUNNING)
-        core_say(&m->core.host, REFUSED, "a step before the initialisation is finished");
-    else
-        core_say(&m->core.host, REFUSED, "%s may not be called %s", CALLS[which].name,
-                 phase == INSTANTIATED   ? "before the initialisation mode"
-                 : phase == INITIALISING ? "in the initialisation mode"
-                 : phase == RUNNING      ? STEPS_OR_TIME
-                 : phase == AT_EVENT     ? "in the event mode"
-                                         : "after fmi2Terminate");
+#ifndef EXCHANGE
+    if (which == DO_STEP && !core_may_step(&m->core, REFUSED)) return 0;
+#endif
+    core_say(&m->core.host, REFUSED, "%s may not be called %s", CALLS[which].name,
+             phase == INSTANTIATED   ? "before the initialisation mode"
+             : phase == INITIALISING ? "in the initialisation mode"
+             : phase == RUNNING      ? STEPS_OR_TIME
+             : phase == AT_EVENT     ? "in the event mode"
+                                     : "after fmi2Terminate");
     return 0;
 }
 

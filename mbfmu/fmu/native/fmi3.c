@@ -128,16 +128,16 @@ static struct component *enter(fmi3Instance instance, enum call which) {
     if (!m) return 0;
     const int64_t phase = m->in_step ? IN_STEP : m->core.now.phase;
     if (phase & CALLS[which].phases) return m;
-    if (which == DO_STEP && phase < RUNNING)
-        core_say(&m->core.host, REFUSED, "a step before the initialisation is finished");
-    else
-        core_say(&m->core.host, REFUSED, "%s may not be called %s", CALLS[which].name,
-                 phase == INSTANTIATED   ? "before the initialisation mode"
-                 : phase == INITIALISING ? "in the initialisation mode"
-                 : phase == RUNNING      ? STEPS_OR_TIME
-                 : phase == AT_EVENT     ? "in event mode"
-                 : phase == IN_STEP      ? "in an intermediate update"
-                                         : "after fmi3Terminate");
+#ifndef EXCHANGE
+    if (which == DO_STEP && !core_may_step(&m->core, REFUSED)) return 0;
+#endif
+    core_say(&m->core.host, REFUSED, "%s may not be called %s", CALLS[which].name,
+             phase == INSTANTIATED   ? "before the initialisation mode"
+             : phase == INITIALISING ? "in the initialisation mode"
+             : phase == RUNNING      ? STEPS_OR_TIME
+             : phase == AT_EVENT     ? "in event mode"
+             : phase == IN_STEP      ? "in an intermediate update"
+                                     : "after fmi3Terminate");
     return 0;
 }
 

@@ -58,7 +58,7 @@ def variables_header(interface: Interface, enumerations: bool = False) -> str:
     )
 
 
-def model_header(name: str, identifier: str, interface: Interface, corrections: int, code: str) -> str:
+def model_header(name: str, identifier: str, interface: Interface, corrections: int, owner: str, code: str) -> str:
     """Return the C header with names, counts and limits.
 
     Args:
@@ -66,6 +66,7 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
         identifier: identifier of the FMU, with which external names begin.
         interface: the variables.
         corrections: number of corrections of each stage of a step; 0: until it is solved.
+        owner: hash of what states depend on, by which those of other FMUs are known.
         code: hash of the sources, with which GUIDs of the FMU begin.
     """
     return "\n".join(
@@ -74,6 +75,7 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
             "#define MODEL_H",
             f"#define MODEL_NAME {_text(name)}",
             f"#define MODEL_CODE {_text(code)}",
+            f"#define STATE_OWNER {_text(owner)}",
             f"#define MODEL_IDENTIFIER {identifier}",
             f"#define N_VARIABLES {len(interface.variables)}",
             f"#define CORRECTIONS {corrections}",

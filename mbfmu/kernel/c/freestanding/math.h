@@ -1,4 +1,4 @@
-/* What kernels use of the C library's math.h, for tcc on x86-64: such a library needs no libm.
+/* What kernels and the core use of the C library's math.h, for tcc on x86-64: such a library needs no libm.
  *
  * All of it is exact or, as sqrt, exactly rounded, so that the bits are those of any C library.
  */
@@ -9,6 +9,8 @@
 #define NAN (mbfmu_number(0x7ff8000000000000))
 #define isnan(x) ((x) != (x))
 #define isfinite(x) (fabs(x) < INFINITY)
+#define isinf(x) (fabs(x) == INFINITY)
+#define signbit(x) (copysign(1.0, x) < 0)
 
 union mbfmu_double {
     double value;
@@ -47,6 +49,12 @@ static inline double floor(double x) {
 }
 
 static inline double ceil(double x) { return -floor(-x); }
+
+/* Sums beyond 2^52 are rounded to whole numbers, of two that are as near to the even one. */
+static inline double rint(double x) {
+    const double shift = copysign(4503599627370496.0, x);
+    return fabs(x) < 4503599627370496.0 ? copysign(x + shift - shift, x) : x;
+}
 
 /* Every difference is exact: it leaves less than half of what it is taken from. */
 static inline double fmod(double x, double y) {
