@@ -57,7 +57,8 @@ def compiled(folder: Path, *flags: str, compiler: tuple[str, ...] = ("cc",)) -> 
     """Return a library of the functions over arrays."""
     (folder / "elementary.c").write_text(source(), encoding="utf-8")
     library = folder / "elementary.so"
-    always = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", ROUNDED, f"-I{files('mbfmu.kernel')}"]
+    headers = files("mbfmu.kernel") / "c"
+    always = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", ROUNDED, f"-I{headers}"]
     command = [*compiler, *always, *flags, str(folder / "elementary.c"), "-o", str(library), "-lm"]
     subprocess.run(command, check=True, cwd=folder)
     return library
