@@ -274,7 +274,7 @@ def test_no_processor_is_asked_to_fuse_a_product_and_a_sum(tmp_path: Path) -> No
             "aarch64-linux-gnu",
             "-std=c99",
             "-O3",
-            f"-I{files('mbfmu.kernel')}",
+            f"-I{files('mbfmu.kernel') / 'c'}",
             *flags,
             "-S",
             "elementary.c",
