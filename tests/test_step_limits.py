@@ -13,7 +13,7 @@ from harness import SCHEMES, label, thorough
 import mbfmu
 from mbfmu.dae.vibration import fastest
 from mbfmu.errors import ResultWarning
-from mbfmu.kernel import runtime, vector
+from mbfmu.kernel import limits, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
     Body,
@@ -156,7 +156,7 @@ def test_errors_that_grow_in_the_motion_itself_are_not_blamed_on_the_step(name: 
 
 
 def test_stepper_and_kernel_leave_the_same_share_of_a_limit() -> None:
-    assert SHARE == runtime.LIMIT_SHARE
+    assert SHARE == limits.LIMIT_SHARE
 
 
 @pytest.mark.filterwarnings("ignore::mbfmu.errors.ResultWarning")
