@@ -22,8 +22,8 @@ from mbfmu.fmu.interface import interface
 from mbfmu.kernel import Compiled
 from mbfmu.kernel.build.toolchain import alone
 from mbfmu.model import Block, Body, FixedTranslation, Parameter, Revolute, System, Value, World, connect, quantity
-from mbfmu.model.assembly import Subsystem
 from mbfmu.model.library import known_models
+from mbfmu.model.system_data import Subsystem
 from mbfmu.prepared import start_cache
 from mbfmu.prepared.prepare import Prepared, prepare
 

@@ -13,13 +13,13 @@ import casadi as ca
 
 from mbfmu.dae.signals import Clock, MemorySignal, Signal, StateSignal
 from mbfmu.errors import ModelError, UnknownNameError, nearest
-from mbfmu.model.assembly import Wire
 from mbfmu.model.block import Defined, Port, State
 from mbfmu.model.expression import Expression
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Entry, Mechanism, in_scope, place_of, prefix_of, resolve
 from mbfmu.model.sampled import TIMING, Sampled, block_of
+from mbfmu.model.system_data import Wire
 from mbfmu.model.variable_type import VariableType
 
 SAME_UNITS = ({"rad", "1"}, {"rad/s", "1/s"}, {"rad/s2", "1/s2"})

@@ -24,7 +24,7 @@ from fmpy.util import add_remoting, can_simulate
 from mbfmu.fmi.calls import Ended, Scalars
 from mbfmu.fmi.events import PERIODIC, TOUCH, Endless, Events
 from mbfmu.fmi.instance import Messages, instantiate, step
-from mbfmu.fmi.integration import ENDLESS, Exchange, Lost, is_continuous
+from mbfmu.fmi.integration import ENDLESS, Integration, Lost, is_continuous
 from mbfmu.fmi.plan import KINDS, VALUES, Plan
 from mbfmu.fmi.record import Failure, Record, Table
 from mbfmu.fmi.report import begin
@@ -221,7 +221,7 @@ def _exchanged(
         setter, reference, value_of = setters[number]
         setter(reference, [value_of(value)])
 
-    exchange = Exchange(instance, description, inputs, rows, give, (plan.start, plan.stop), plan.tolerance)
+    exchange = Integration(instance, description, inputs, rows, give, (plan.start, plan.stop), plan.tolerance)
 
     def points() -> Iterator[float]:
         yield from exchange.points(tell)

@@ -78,7 +78,7 @@ class _Nothing:
         """Do nothing."""
 
 
-class Exchange:
+class Integration:
     """An instance for model exchange that follows rows.
 
     Args:

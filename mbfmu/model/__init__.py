@@ -2,7 +2,6 @@
 
 from typing import TypeAlias
 
-from mbfmu.model.assembly import Connection, Subsystem, Wire, connect, wire
 from mbfmu.model.block import Block, Defined, Port, State
 from mbfmu.model.component import Component, Input, Value, Vector, direction, guess, law, quantity, start, state
 from mbfmu.model.composite import Composite, Inside
@@ -140,6 +139,7 @@ from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, 
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.sensors import AbsoluteSensor, Measured, RelativeSensor, Sensor
 from mbfmu.model.system import System
+from mbfmu.model.system_data import Connection, Subsystem, Wire, connect, wire
 
 Model: TypeAlias = System | LagrangianSystem | Block | Sampled
 """A model that can be simulated and exported."""

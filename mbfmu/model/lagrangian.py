@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, nearest
-from mbfmu.model.assembly import check_input_starts, check_other_names
 from mbfmu.model.component import QuantityField, check_value, guess, is_name, never_free
 from mbfmu.model.contact import Contact
 from mbfmu.model.description import Description, check_items, check_texts
 from mbfmu.model.expression import Expression, constant, guessed
 from mbfmu.model.parameter import Parameter
+from mbfmu.model.system_data import check_input_starts, check_other_names
 from mbfmu.model.values import replace_values
 
 PLURALS = {"coordinate": "coordinates", "rate": "rates"}

@@ -18,7 +18,6 @@ from mbfmu.errors import (
     ValueRangeError,
     nearest,
 )
-from mbfmu.model.assembly import Assembly, Connection, Subsystem, Wire, parameters_of, settable
 from mbfmu.model.block import Block
 from mbfmu.model.component import Component, QuantityField, Value
 from mbfmu.model.composite import MAIN, Composite
@@ -30,6 +29,7 @@ from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Joint, Planar, Prismatic, Revolute
 from mbfmu.model.parts import FixedRotation, Part, World
 from mbfmu.model.sampled import Sampled, block_of
+from mbfmu.model.system_data import Connection, Subsystem, SystemData, Wire, parameters_of, settable
 
 QUATERNION = (4,)
 """Length of the start value of a quaternion."""
@@ -116,7 +116,7 @@ class Mechanism:
         return {name: item for name, item in self.components.items() if isinstance(item, kind)}
 
 
-def flatten(system: Assembly, formulas: Mapping[str, str] | None = None, choices: Sequence[str] = ()) -> Mechanism:
+def flatten(system: SystemData, formulas: Mapping[str, str] | None = None, choices: Sequence[str] = ()) -> Mechanism:
     """Return a system as a mechanism: sub-systems are resolved, and the names in it are checked.
 
     Args:
@@ -204,7 +204,7 @@ class _Parts:
             self.states, self.held, self.names, (), self.input_starts,
         )  # fmt: skip
 
-    def add_system(self, system: Assembly, prefix: str, overrides: Mapping[str, Value], outer: str) -> None:
+    def add_system(self, system: SystemData, prefix: str, overrides: Mapping[str, Value], outer: str) -> None:
         """Add what is in a system; the expressions of overridden parameters belong to the scope `outer`."""
         if system.planar != self.planar:
             kinds = ("planar", "spatial") if system.planar else ("spatial", "planar")
@@ -214,7 +214,7 @@ class _Parts:
             path = prefix + component.name
             if isinstance(component, Subsystem):
                 inner = component.system
-                if isinstance(inner, Assembly):
+                if isinstance(inner, SystemData):
                     self.add_system(inner, path + ".", component.values, prefix)
                 else:
                     self.add_block(inner, path, component.values, prefix)
@@ -232,7 +232,7 @@ class _Parts:
         self.input_starts.update({prefix + name: value for name, value in system.input_starts.items()})
 
     def add_parameters(
-        self, system: Assembly | Block | Sampled, prefix: str, overrides: Mapping[str, Value], outer: str
+        self, system: SystemData | Block | Sampled, prefix: str, overrides: Mapping[str, Value], outer: str
     ) -> None:
         """Add the parameters of a system or block."""
         for item in parameters_of(system):

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mbfmu.errors import ModelError, UnknownNameError
-from mbfmu.model.assembly import FREED, Assembly
 from mbfmu.model.mechanism import flatten, input_names
+from mbfmu.model.system_data import FREED, SystemData
 
 
 @dataclass(frozen=True)
-class System(Assembly):
+class System(SystemData):
     """A mechanism, alone or with blocks: parameters, components, connections of frames that coincide, and wires.
 
     Args:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
+import fmpy
 import numpy as np
 import numpy.typing as npt
 
@@ -353,8 +354,6 @@ def _read_me(
     fmu: Path, description: Any, options: Mapping[str, float], shown: Sequence[str], inputs: Sequence[str], inside: bool
 ) -> str:
     """Return the text that says what the files are, how they were made and how they are made again."""
-    import fmpy
-
     model = fmu.stem
     platforms = ", ".join(fmpy.supported_platforms(str(fmu))) or "none"
     span = f"--start {options['StartTime']!r} --stop {options['StopTime']!r} --step {options['StepSize']!r}"

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mbfmu.model.assembly import Connection, connect
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import Gear, PolynomialCoupling
 from mbfmu.model.forces import AffineDrive, AffineThruster, AxesSpring, ConstantForce, FilteredDrive
@@ -19,6 +18,7 @@ from mbfmu.model.robot.assembly import bracket, frames_of, identifier, names_of
 from mbfmu.model.robot.robot import AXIAL, Origin, Robot
 from mbfmu.model.robot.tree import unlike
 from mbfmu.model.system import System
+from mbfmu.model.system_data import Connection, connect
 
 
 class _More:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from mbfmu.errors import MbfmuError, ModelError
-from mbfmu.model.assembly import Connection, Subsystem
 from mbfmu.model.component import Component, Value
 from mbfmu.model.expression import Expression
 from mbfmu.model.joints import FreeMotion, Joint
@@ -23,6 +22,7 @@ from mbfmu.model.modelica.values import Values, path_of
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.system import System
+from mbfmu.model.system_data import Connection, Subsystem
 
 BODY = re.compile(r"\.Parts\.(Body\w*|PointMass)$")
 """Paths of the classes that have mass."""

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from mbfmu.errors import ModelError
-from mbfmu.model.assembly import Subsystem, Wire, wire
 from mbfmu.model.block import Block, Defined, Port
 from mbfmu.model.modelica.connections import entries, named, sets_of, signals, whole_of
 from mbfmu.model.modelica.library import CLASSES, Class
 from mbfmu.model.modelica.values import Values, path_of
+from mbfmu.model.system_data import Subsystem, Wire, wire
 
 
 class Signals:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
-from mbfmu.model.assembly import Connection, connect
 from mbfmu.model.component import Component, Value, guess
 from mbfmu.model.couplings import Gear
 from mbfmu.model.forces import (
@@ -39,6 +38,7 @@ from mbfmu.model.robot.robot import AXIAL, Array, Origin, Robot, RobotJoint, Rob
 from mbfmu.model.robot.stiffness import bounds_of, start_of, suited
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.system import System
+from mbfmu.model.system_data import Connection, connect
 
 WORLD = "world"
 VELOCITY = 1.0

@@ -19,7 +19,6 @@ from mbfmu.errors import (
     nearest,
 )
 from mbfmu.model import Model
-from mbfmu.model.assembly import Assembly, Connection, Subsystem, Wire, check_input_starts
 from mbfmu.model.block import Block, Defined, Port, State
 from mbfmu.model.component import Component, Value, is_name
 from mbfmu.model.lagrangian import LagrangianSystem
@@ -32,6 +31,7 @@ from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.system import System
+from mbfmu.model.system_data import Connection, Subsystem, SystemData, Wire, check_input_starts
 from mbfmu.model.toml.kinds import (
     BLOCKS,
     ENDINGS,
@@ -508,9 +508,9 @@ def _from_library(document: Document, name: str, path: KeyPath, files: _Files) -
     return files.known[name]
 
 
-def _size(model: Assembly | Block | Sampled) -> int:
+def _size(model: SystemData | Block | Sampled) -> int:
     """Return the number of components of a model, those of its sub-systems included."""
-    if not isinstance(model, Assembly):
+    if not isinstance(model, SystemData):
         return 1
     return sum(_size(item.system) if isinstance(item, Subsystem) else 1 for item in model.components)
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mbfmu.errors import ModelFileError
-from mbfmu.model.assembly import Assembly, Subsystem, Wire
 from mbfmu.model.block import Block
 from mbfmu.model.component import Component
 from mbfmu.model.sampled import Sampled, block_of
 from mbfmu.model.system import System
+from mbfmu.model.system_data import Subsystem, SystemData, Wire
 from mbfmu.model.toml.kinds import ENDS, FREE, ITEMS, SHORT, block_fields, component_type, default_of, fields_of
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
@@ -32,16 +32,16 @@ def to_toml(model: System | Block | Sampled) -> str:
     return "\n".join(_lines(model, "")).strip() + "\n"
 
 
-def _lines(model: Assembly | Block | Sampled, prefix: str) -> Iterator[str]:
+def _lines(model: SystemData | Block | Sampled, prefix: str) -> Iterator[str]:
     """Yield the lines of a model, the names of its tables beginning with `prefix`."""
     yield f"name = {_text(model.name)}"
-    if isinstance(model, Assembly):
+    if isinstance(model, SystemData):
         yield from _system(model, prefix)
     else:
         yield from _block(model, prefix)
 
 
-def _system(system: Assembly, prefix: str) -> Iterator[str]:
+def _system(system: SystemData, prefix: str) -> Iterator[str]:
     if system.description:
         yield f"description = {_text(system.description)}"
     if system.stepper:

@@ -1,4 +1,4 @@
-"""The parts of a system: components, connections of frames, wires, sub-systems; all of it data."""
+"""The data of a system: components, connections of frames, wires, sub-systems."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ from mbfmu.model.description import Description, check_items, check_texts
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.sampled import Sampled
 
-Kind = TypeVar("Kind", bound="Assembly")
+Kind = TypeVar("Kind", bound="SystemData")
 FREED = object()
 """Stands for the value of a start value that is to be free."""
 
@@ -114,8 +114,8 @@ def wire(source: str, target: str, factor: Value = 1.0, offset: Value = 0.0) -> 
 
 
 @dataclass(frozen=True)
-class Assembly(Description):
-    """The parts of a system, without what has to resolve its sub-systems; see `System`."""
+class SystemData(Description):
+    """The data of a system, without what has to resolve its sub-systems; see `System`."""
 
     name: str
     components: tuple["Component | Subsystem | Block | Sampled", ...]
@@ -181,7 +181,7 @@ class Assembly(Description):
             inner: Iterable[str] = ()
             if isinstance(item, Component):
                 inner = item.frames
-            elif isinstance(item, Subsystem) and isinstance(item.system, Assembly):
+            elif isinstance(item, Subsystem) and isinstance(item.system, SystemData):
                 inner = item.system.frames()
             found.update(f"{item.name}.{frame}" for frame in inner)
         return frozenset(found)
@@ -191,7 +191,7 @@ class Assembly(Description):
         """Whether the system has blocks and nothing that could move."""
         inner = (item.system if isinstance(item, Subsystem) else item for item in self.components)
         return bool(self.components) and all(
-            item.only_blocks if isinstance(item, Assembly) else isinstance(item, Block | Sampled) for item in inner
+            item.only_blocks if isinstance(item, SystemData) else isinstance(item, Block | Sampled) for item in inner
         )
 
     def _with_value(self: Kind, name: str, value: Any, full: str) -> Kind:
@@ -262,7 +262,7 @@ class Subsystem(Description):
     """
 
     name: str
-    system: Assembly | Block | Sampled
+    system: SystemData | Block | Sampled
     values: Mapping[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -270,7 +270,7 @@ class Subsystem(Description):
             raise NameInUseError(
                 f"'{self.name}' cannot name a sub-system: use letters (a to z, A to Z), digits and underscores"
             )
-        if not isinstance(self.system, Assembly | Block | Sampled):
+        if not isinstance(self.system, SystemData | Block | Sampled):
             kind = type(self.system).__name__
             raise ModelError(f"sub-system '{self.name}': {self.system!r} is a {kind}, not a System or a Block")
         known = settable(self.system)
@@ -280,7 +280,7 @@ class Subsystem(Description):
             check_value(f"{self.name}.{name}", value, known[name])
 
 
-def settable(system: Assembly | Block | Sampled) -> dict[str, QuantityField]:
+def settable(system: SystemData | Block | Sampled) -> dict[str, QuantityField]:
     """Return what `Subsystem.values` may give: parameters, and start values of a block, by name."""
     found = {item.name: item.quantity for item in parameters_of(system)}
     if isinstance(system, Block):
@@ -290,14 +290,14 @@ def settable(system: Assembly | Block | Sampled) -> dict[str, QuantityField]:
     return found
 
 
-def parameters_of(system: Assembly | Block | Sampled) -> tuple[Parameter, ...]:
+def parameters_of(system: SystemData | Block | Sampled) -> tuple[Parameter, ...]:
     """Return the parameters of a system or block."""
     return (system.block if isinstance(system, Sampled) else system).parameters
 
 
 def _model_with(system: Any, name: str, value: Any, full: str) -> Any:
     """Return a system or block with one value replaced, or freed."""
-    if isinstance(system, Assembly):
+    if isinstance(system, SystemData):
         return system._with_value(system.names.get(name, name), value, full)
     return system.with_values({}, free=(full,)) if value is FREED else system.with_values({name: value})
 
