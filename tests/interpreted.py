@@ -6,22 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mbfmu.kernel import Bundle, Status, vector
-from mbfmu.kernel.runtime import (
+from mbfmu.kernel.limits import (
     CONSISTENT,
     HALF_UNIT,
-    INCONSISTENT_START,
     LOST,
     MAX_CORRECTIONS,
     MAX_HALVINGS,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    OK,
     QUICK_CORRECTIONS,
     ROUND_OFF,
     STALLED,
     STALLED_UNITS,
-    Vector,
 )
+from mbfmu.kernel.runtime import INCONSISTENT_START, NOT_CONVERGED, NOT_FINITE, OK, Vector
 
 
 class Interpreted:
