@@ -61,15 +61,15 @@ class Equations:
 
     def inertia(self, phi: Array) -> Array:
         """Return the mass matrix (kg.m2), shape (6, 6)."""
-        return np.array(self.dae.M(phi, self.p))
+        return np.array(self.dae.equations.M(phi, self.p))
 
     def bias(self, phi: Array, w: Array) -> Array:
         """Return the torques (N.m) of gravity and of the rates, without friction, that the motors must bear."""
-        return -np.array(self.dae.force(phi, w, [], np.zeros(6), self.smooth, 0.0)).ravel()
+        return -np.array(self.dae.equations.force(phi, w, [], np.zeros(6), self.smooth, 0.0)).ravel()
 
     def friction(self, phi: Array, w: Array) -> Array:
         """Return the torques (N.m) of damping and dry friction that the motors must bear."""
-        return -np.array(self.dae.force(phi, w, [], np.zeros(6), self.p, 0.0)).ravel() - self.bias(phi, w)
+        return -np.array(self.dae.equations.force(phi, w, [], np.zeros(6), self.p, 0.0)).ravel() - self.bias(phi, w)
 
     def wrist(self, phi: Array) -> Array:
         """Return where the last joint is (m), shape (3,)."""

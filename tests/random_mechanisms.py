@@ -249,7 +249,7 @@ def random_loop(seed: int, planar: bool, closing: type[Joint]) -> System:
     made = random_tree(seed, planar, least=3, most=4)
     rng, tree = made.rng, made.system("tree")
     dae = derive(tree, "joint")
-    q = closed(dae, column(dae.assembly.guess(dae.s_default(), dae.p_default(), 0.0)))
+    q = closed(dae, column(dae.start.guess(dae.s_default(), dae.p_default(), 0.0)))
     values = outputs(dae, q, np.zeros(dae.n), np.zeros(len(dae.inputs)))
     one, two = (made.tips[k] for k in rng.choice(len(made.tips), 2, replace=False))
     (r_1, turn_1), (r_2, turn_2) = (seen(values, tip, tree) for tip in (one, two))

@@ -32,10 +32,10 @@ def closed(dae: Dae, q: Array, t: float = 0.0) -> Array:
     """The nearby q with Phi = 0, by Gauss-Newton in NumPy."""
     p = dae.extended(dae.p_default())
     for _ in range(60):
-        gap = column(dae.Phi(q, p, t))
+        gap = column(dae.constraints.Phi(q, p, t))
         if np.abs(gap).max(initial=0.0) < 1e-13:
             return q
-        step = -np.linalg.pinv(matrix(dae.Phi_q(q, p, t)), rcond=1e-10) @ gap
+        step = -np.linalg.pinv(matrix(dae.constraints.Phi_q(q, p, t)), rcond=1e-10) @ gap
         q = q + step * min(1.0, 0.3 / max(1e-300, float(np.abs(step).max())))
     np.testing.assert_allclose(gap, 0, atol=1e-12)
     return q
@@ -44,7 +44,7 @@ def closed(dae: Dae, q: Array, t: float = 0.0) -> Array:
 def constraints(dae: Dae, q: Array, t: float) -> Array:
     """[Phi_q; G], shape (m + k, n)."""
     p = dae.extended(dae.p_default())
-    return np.vstack([matrix(dae.Phi_q(q, p, t)), matrix(dae.G(q, p, t))])
+    return np.vstack([matrix(dae.constraints.Phi_q(q, p, t)), matrix(dae.constraints.G(q, p, t))])
 
 
 @cache
@@ -58,15 +58,21 @@ def admissible(dae: Dae, rng: Random, away: float = 0.3, t: float = 0.0) -> tupl
     p = dae.extended(dae.p_default())
     q = closed(dae, start_place(dae, t) + away * rng.normal(size=dae.n), t)
     v, C = rng.normal(size=dae.n), constraints(dae, q, t)
-    v -= np.linalg.pinv(C, rcond=1e-10) @ (C @ v + np.concatenate([column(dae.Phi_t(q, p, t)), column(dae.g(q, p, t))]))
+    v -= np.linalg.pinv(C, rcond=1e-10) @ (
+        C @ v + np.concatenate([column(dae.constraints.Phi_t(q, p, t)), column(dae.constraints.g(q, p, t))])
+    )
     return q, v, rng.normal(size=len(dae.inputs))
 
 
 def accelerations(dae: Dae, q: Array, v: Array, u: Array, t: float = 0.0) -> tuple[Array, Array]:
     """Accelerations and multipliers of the index-1 form, by NumPy from the mass matrix."""
     p, n = dae.extended(dae.p_default()), dae.n
-    M, C = matrix(dae.M(q, p)), constraints(dae, q, t)
-    given = (dae.force(q, v, [], u, p, t), dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
+    M, C = matrix(dae.equations.M(q, p)), constraints(dae, q, t)
+    given = (
+        dae.equations.force(q, v, [], u, p, t),
+        dae.constraints.gamma(q, v, p, t),
+        dae.constraints.gamma_G(q, v, p, t),
+    )
     zeros = np.zeros((len(C), len(C)))
     found = np.linalg.solve(np.block([[M, C.T], [C, zeros]]), np.concatenate([column(item) for item in given]))
     return found[:n], found[n:]
@@ -85,10 +91,10 @@ def started(dae: Dae) -> tuple[Array, Array]:
     s, p = dae.s_default(), dae.extended(dae.p_default())
     q = start_place(dae)
     still = np.zeros(dae.n)
-    rest = column(dae.assembly.rates(q, still, s, p, 0.0))
-    rates = [column(dae.assembly.rates(q, e, s, p, 0.0)) - rest for e in np.eye(dae.n)]
+    rest = column(dae.start.rates(q, still, s, p, 0.0))
+    rates = [column(dae.start.rates(q, e, s, p, 0.0)) - rest for e in np.eye(dae.n)]
     rows = np.vstack([constraints(dae, q, 0.0), np.array(rates).T])
-    asked = np.concatenate([column(dae.Phi_t(q, p, 0.0)), column(dae.g(q, p, 0.0)), rest])
+    asked = np.concatenate([column(dae.constraints.Phi_t(q, p, 0.0)), column(dae.constraints.g(q, p, 0.0)), rest])
     v = -np.linalg.lstsq(rows, asked, rcond=1e-10)[0]
     np.testing.assert_allclose(rows @ v, -asked, atol=1e-9)
     return q, v
@@ -156,9 +162,9 @@ def marked(dae: Dae) -> set[str]:
 def assert_solved(dae: Dae, q: Array, v: Array, u: Array, t: float = 0.0) -> None:
     """What the articulated bodies give is the solution with the mass matrix of the composite ones."""
     p = dae.extended(dae.p_default())
-    M, force = matrix(dae.M(q, p)), column(dae.force(q, v, [], u, p, t))
+    M, force = matrix(dae.equations.M(q, p)), column(dae.equations.force(q, v, [], u, p, t))
     expected = np.linalg.solve(M, force)
-    for found in (dae.free_acceleration(q, v, [], u, p, t), dae.mass_solve(q, p, force)):
+    for found in (dae.equations.free_acceleration(q, v, [], u, p, t), dae.equations.mass_solve(q, p, force)):
         # condition of M below 1e4
         np.testing.assert_allclose(column(found), expected, atol=1e-11 * (1 + np.abs(expected).max()))
 

@@ -68,7 +68,8 @@ class Machine:
                 found = ca.vertsplit(dae.output(NONE, NONE, *given))
                 self.values.update(zip((f"{name}.{item.name}" for item in dae.outputs), found, strict=True))
         flows = [
-            dae.flow(NONE, NONE, states[name], inputs[name], dae.p_default(), self.t) for name, dae in equations.items()
+            dae.equations.flow(NONE, NONE, states[name], inputs[name], dae.p_default(), self.t)
+            for name, dae in equations.items()
         ]
         self.rate = ca.densify(ca.vertcat(NONE, *flows))
         self.start = np.array([item.start for block in blocks.values() for item in block.states])
@@ -105,7 +106,7 @@ def imbalance(block: Block, power: str, moving: Mapping[str, str] | None = None)
     values = dict(zip((item.name for item in dae.inputs), ca.vertsplit(u), strict=True))
     outputs = dae.output(NONE, NONE, z, NONE, NONE, NONE, u, dae.p_default(), t)
     values.update(zip((item.name for item in dae.outputs), ca.vertsplit(outputs), strict=True))
-    flow = dae.flow(NONE, NONE, z, u, dae.p_default(), t)
+    flow = dae.equations.flow(NONE, NONE, z, u, dae.p_default(), t)
     terms = [ca.jacobian(values["stored"], z[k]) * flow[k] for k in range(len(dae.states))]
     terms += [ca.jacobian(values["stored"], values[name]) * values[rate] for name, rate in (moving or {}).items()]
     terms += [-Expression(text).evaluate(values.__getitem__) for text in power.split(" + ")]

@@ -50,16 +50,16 @@ def carts(*more: Component, start: tuple[float, float] | None = (0.1, -0.2)) -> 
 def accelerations(dae: Dae, q: Any, v: Any, u: Any = (), z: Any = ()) -> Any:
     """Accelerations of a system without constraints."""
     p = dae.p_default()
-    return np.linalg.solve(np.array(dae.M(q, p)), np.array(dae.force(q, v, z, u, p, 0.0))).ravel()
+    return np.linalg.solve(np.array(dae.equations.M(q, p)), np.array(dae.equations.force(q, v, z, u, p, 0.0))).ravel()
 
 
 def test_a_spring_without_slack_is_given_none_by_its_parameters() -> None:
     dae = derive(carts(AxesSpring("spring", joints=("left", "right"), ratios=RATIOS, c=7.0, lower=0.3, upper=0.3)))
     names, p = [item.name for item in dae.parameters], dae.p_default()
     p[names.index("spring.upper")] = 0.4
-    assert np.isnan(np.array(dae.force([0.1, -0.2], [0.0, 0.0], [], [], p, 0.0))).all()
+    assert np.isnan(np.array(dae.equations.force([0.1, -0.2], [0.0, 0.0], [], [], p, 0.0))).all()
     p[names.index("spring.lower")] = 0.4
-    assert np.isfinite(np.array(dae.force([0.1, -0.2], [0.0, 0.0], [], [], p, 0.0))).all()
+    assert np.isfinite(np.array(dae.equations.force([0.1, -0.2], [0.0, 0.0], [], [], p, 0.0))).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -120,16 +120,18 @@ def test_a_polynomial_couples_combinations_of_axes() -> None:
     q, p = np.array([0.7, -0.2]), dae.p_default()
     x = 0.2 - 0.1
     residual = 2 * 0.7 - 0.3 - sum(value * x**power for power, value in enumerate(c))
-    assert abs(float(np.array(dae.Phi(q, p, 0.0)).item())) == pytest.approx(abs(residual), rel=1e-13)
+    assert abs(float(np.array(dae.constraints.Phi(q, p, 0.0)).item())) == pytest.approx(abs(residual), rel=1e-13)
     slope = sum(power * value * x ** (power - 1) for power, value in enumerate(c) if power)
-    Phi_q = np.array(dae.Phi_q(q, p, 0.0)).ravel()
+    Phi_q = np.array(dae.constraints.Phi_q(q, p, 0.0)).ravel()
     assert Phi_q / Phi_q[0] == pytest.approx([1.0, slope / 2], rel=1e-13)
 
 
 def test_a_coupling_without_second_joints_holds_the_first() -> None:
     held = PolynomialCoupling("held", joints_a=("left", "right"), ratios_a=(1.0, 1.0), a_0=0.2, c_0=0.05)
     dae = derive(carts(held, start=None), "joint")
-    assert float(np.array(dae.Phi([0.15, 0.1], dae.p_default(), 0.0)).item()) == pytest.approx(0.0, abs=1e-15)
+    assert float(np.array(dae.constraints.Phi([0.15, 0.1], dae.p_default(), 0.0)).item()) == pytest.approx(
+        0.0, abs=1e-15
+    )
 
 
 def rocket(*forces: Component, g: float = 0.0) -> System:
@@ -170,7 +172,7 @@ def test_a_constant_force_at_the_centre_of_mass_holds_the_weight() -> None:
         rng = np.random.default_rng(seed)
         q, v = rng.normal(size=7), rng.normal(size=7)
         q[3:] /= np.linalg.norm(q[3:])
-        forces = [np.array(dae.force(q, v, [], [], dae.p_default(), 0.0)).ravel() for dae in (held, free)]
+        forces = [np.array(dae.equations.force(q, v, [], [], dae.p_default(), 0.0)).ravel() for dae in (held, free)]
         assert forces[0] == pytest.approx(forces[1], rel=1e-12, abs=1e-12)
 
 

@@ -326,4 +326,4 @@ def test_rows_that_are_redundant_in_the_same_way_everywhere_stay_as_they_are(nam
     system = in_space(mbfmu.load("four_bar")) if name == "four_bar" else door(hinges=2)
     dae: Dae = derive(system, "joint")
     assert dae.redundant
-    assert dae.follow is None
+    assert dae.constraints.follow is None

@@ -97,11 +97,11 @@ def test_an_angle_in_space_that_a_motor_turns_carries_its_coordinate() -> None:
     """Off the tree it is known up to full turns only; in the plane nothing is gained, and the cut stays."""
     for planar in (True, False):
         loop = slider_crank() if planar else in_space(slider_crank())
-        (plain,) = (item for item in derive(loop, "joint").roles if not item.carries)
+        (plain,) = (item for item in derive(loop, "joint").about.roles if not item.carries)
         motor = RotationalSpring("motor", joint=plain.joint, c=1.0)
         (cut,) = (
             item
-            for item in derive(replace(loop, components=(*loop.components, motor)), "joint").roles
+            for item in derive(replace(loop, components=(*loop.components, motor)), "joint").about.roles
             if not item.carries
         )
         assert (cut.joint == plain.joint) == planar
@@ -120,6 +120,8 @@ def test_an_angle_in_space_that_a_motor_turns_carries_its_coordinate() -> None:
 def test_the_cut_joints_are_told_with_their_rows_and_the_reason(name: str, cut: dict[str, tuple[int, str]]) -> None:
     system = mbfmu.load(name)
     dae = derive(system, "joint")
-    assert {item.joint: (item.rows, item.reason) for item in dae.roles if not item.carries} == cut
+    assert {item.joint: (item.rows, item.reason) for item in dae.about.roles if not item.carries} == cut
     assert {loop[0] for loop in JointTree(flatten(system)).bodies.tree.loops} == cut.keys()
-    assert {item.joint for item in dae.roles if item.carries} == {name.partition(".")[0] for name in dae.coordinates}
+    assert {item.joint for item in dae.about.roles if item.carries} == {
+        name.partition(".")[0] for name in dae.coordinates
+    }

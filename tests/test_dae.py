@@ -197,16 +197,18 @@ def random_parameters(dae: Dae, rng: np.random.Generator, conservative: bool = F
 def anywhere(dae: Dae, rng: np.random.Generator, conservative: bool = False) -> tuple[Array, Array, Array]:
     """Random (q, v, p) off the constraints, with quaternions of any length."""
     p = random_parameters(dae, rng, conservative)
-    q = column(dae.assembly.guess(dae.s_default(), p, 0.0)) + 0.3 * rng.normal(size=dae.n)
+    q = column(dae.start.guess(dae.s_default(), p, 0.0)) + 0.3 * rng.normal(size=dae.n)
     return q, rng.normal(size=dae.n), p
 
 
 def closed(dae: Dae, q: Array, p: Array, t: float = 0.0) -> Array:
     """The nearby q with Phi = 0, by Gauss-Newton in NumPy."""
     for _ in range(200 if dae.m else 0):
-        step = np.linalg.lstsq(matrix(dae.Phi_q(q, p, t)), -column(dae.Phi(q, p, t)), rcond=None)[0]
+        step = np.linalg.lstsq(
+            matrix(dae.constraints.Phi_q(q, p, t)), -column(dae.constraints.Phi(q, p, t)), rcond=None
+        )[0]
         q = q + step * min(1.0, 0.3 / max(1e-300, float(np.abs(step).max())))
-    assert largest(dae.Phi(q, p, t)) < 1e-12
+    assert largest(dae.constraints.Phi(q, p, t)) < 1e-12
     return q
 
 
@@ -214,10 +216,10 @@ def admissible(dae: Dae, seed: int, conservative: bool = False) -> tuple[Array, 
     """Random (q, v, u, p) with Phi = 0 and Phi_q v + Phi_t = 0."""
     rng = np.random.default_rng(seed)
     p = random_parameters(dae, rng, conservative)
-    q = closed(dae, column(dae.assembly.guess(dae.s_default(), p, 0.0)) + 0.2 * rng.normal(size=dae.n), p)
+    q = closed(dae, column(dae.start.guess(dae.s_default(), p, 0.0)) + 0.2 * rng.normal(size=dae.n), p)
     v = rng.normal(size=dae.n)
-    drift = matrix(dae.Phi_q(q, p, 0.0)) @ v + column(dae.Phi_t(q, p, 0.0))
-    v -= np.linalg.pinv(matrix(dae.Phi_q(q, p, 0.0))) @ drift
+    drift = matrix(dae.constraints.Phi_q(q, p, 0.0)) @ v + column(dae.constraints.Phi_t(q, p, 0.0))
+    v -= np.linalg.pinv(matrix(dae.constraints.Phi_q(q, p, 0.0))) @ drift
     return q, v, rng.normal(size=len(dae.inputs)), p
 
 
@@ -225,7 +227,7 @@ def kinetic_hessian(dae: Dae, q: Array, p: Array) -> Array:
     """T_vv from values of T alone: T is quadratic in v, so that polarisation is exact."""
 
     def T(v: Array) -> float:
-        return float(dae.kinetic(q, v, p))
+        return float(dae.energies.kinetic(q, v, p))
 
     e = np.eye(dae.n)
     return np.array([[T(e[i] + e[j]) - T(e[i]) - T(e[j]) for j in range(dae.n)] for i in range(dae.n)])
@@ -235,7 +237,7 @@ def kinetic_slope(dae: Dae, q: Array, v: Array, p: Array) -> Array:
     """T_v from values of T alone, as `kinetic_hessian`."""
 
     def T(v: Array) -> float:
-        return float(dae.kinetic(q, v, p))
+        return float(dae.energies.kinetic(q, v, p))
 
     return np.array([T(v + e) - T(v) - T(e) for e in np.eye(dae.n)])
 
@@ -263,7 +265,7 @@ def test_the_mass_matrix_is_symmetric_and_positive_definite_everywhere(case: Cas
     dae = dae_of(case)
     for seed in SEEDS:
         q, _, p = anywhere(dae, np.random.default_rng(seed))
-        M = matrix(dae.M(q, p))
+        M = matrix(dae.equations.M(q, p))
         np.testing.assert_allclose(M, M.T, atol=4e-16 * np.abs(M).max())
         assert np.linalg.eigvalsh(M).min() > 1e-6 * np.abs(M).max()
 
@@ -274,7 +276,7 @@ def test_the_mass_matrix_is_the_hessian_of_the_kinetic_energy_along_unit_quatern
     for seed in SEEDS:
         q, _, _, p = admissible(dae, seed)
         H, P = kinetic_hessian(dae, q, p), tangent(dae, q)
-        np.testing.assert_allclose(matrix(dae.M(q, p)) @ P, H @ P, atol=1e-13 * (1 + np.abs(H).max()))
+        np.testing.assert_allclose(matrix(dae.equations.M(q, p)) @ P, H @ P, atol=1e-13 * (1 + np.abs(H).max()))
 
 
 @every
@@ -282,7 +284,9 @@ def test_half_v_M_v_is_the_kinetic_energy_of_admissible_velocities(case: Case) -
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, _, p = admissible(dae, seed)
-        assert float(dae.kinetic(q, v, p)) == pytest.approx(v @ matrix(dae.M(q, p)) @ v / 2, rel=1e-12)
+        assert float(dae.energies.kinetic(q, v, p)) == pytest.approx(
+            v @ matrix(dae.equations.M(q, p)) @ v / 2, rel=1e-12
+        )
 
 
 @every
@@ -290,7 +294,9 @@ def test_M_v_is_the_momentum_of_admissible_velocities(case: Case) -> None:
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, _, p = admissible(dae, seed)
-        np.testing.assert_allclose(column(dae.momentum(q, v, p)), matrix(dae.M(q, p)) @ v, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            column(dae.equations.momentum(q, v, p)), matrix(dae.equations.M(q, p)) @ v, rtol=1e-12, atol=1e-12
+        )
 
 
 @every
@@ -298,8 +304,10 @@ def test_the_impulse_is_M_v_for_any_velocity(case: Case) -> None:
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, p = anywhere(dae, np.random.default_rng(seed))
-        M = matrix(dae.M(q, p))
-        np.testing.assert_allclose(column(dae.impulse(q, v, p)), M @ v, atol=1e-13 * (1 + largest(M) * largest(v)))
+        M = matrix(dae.equations.M(q, p))
+        np.testing.assert_allclose(
+            column(dae.equations.impulse(q, v, p)), M @ v, atol=1e-13 * (1 + largest(M) * largest(v))
+        )
 
 
 @every
@@ -308,14 +316,16 @@ def test_momentum_is_the_gradient_of_the_kinetic_energy_for_any_velocity(case: C
     for seed in SEEDS:
         q, v, p = anywhere(dae, np.random.default_rng(seed))
         H = kinetic_hessian(dae, q, p)
-        np.testing.assert_allclose(column(dae.momentum(q, v, p)), H @ v, atol=1e-12 * (1 + np.abs(H).max()))
+        np.testing.assert_allclose(column(dae.equations.momentum(q, v, p)), H @ v, atol=1e-12 * (1 + np.abs(H).max()))
 
 
 @every
 def test_the_mass_matrix_is_constant_if_the_dae_says_so(case: Case) -> None:
     dae = dae_of(case)
     q, _, p = anywhere(dae, np.random.default_rng(0))
-    assert dae.constant_mass == np.array_equal(matrix(dae.M(q, p)), matrix(dae.M(q + 0.1, p)))
+    assert dae.equations.constant_mass == np.array_equal(
+        matrix(dae.equations.M(q, p)), matrix(dae.equations.M(q + 0.1, p))
+    )
 
 
 @every
@@ -324,8 +334,8 @@ def test_mass_solve_is_the_inverse_of_the_mass_matrix_everywhere(case: Case) -> 
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         q, _, p = anywhere(dae, rng)
-        M, f = matrix(dae.M(q, p)), rng.normal(size=dae.n)
-        solved = column(dae.mass_solve(q, p, f))
+        M, f = matrix(dae.equations.M(q, p)), rng.normal(size=dae.n)
+        solved = column(dae.equations.mass_solve(q, p, f))
         np.testing.assert_allclose(M @ solved, f, atol=1e-13 * (1 + largest(M) * largest(solved)))
 
 
@@ -333,8 +343,8 @@ def test_mass_solve_is_the_inverse_of_the_mass_matrix_everywhere(case: Case) -> 
 def test_columns_that_are_solved_together_are_those_solved_alone(case: Case) -> None:
     dae = dae_of(case)
     q, p = ca.SX.sym("q", dae.n), ca.SX.sym("p", dae.n_p)
-    over_mass, f = dae.over_mass(q, p), ca.densify(ca.vertcat(dae.Phi_q(q, p, 0.0), ca.SX.eye(dae.n))).T
-    alone = ca.horzcat(*(dae.mass_solve(q, p, f[:, column]) for column in range(f.shape[1])))
+    over_mass, f = dae.over_mass(q, p), ca.densify(ca.vertcat(dae.constraints.Phi_q(q, p, 0.0), ca.SX.eye(dae.n))).T
+    alone = ca.horzcat(*(dae.equations.mass_solve(q, p, f[:, column]) for column in range(f.shape[1])))
     both = ca.Function("both", [q, p], [ca.densify(over_mass(ca.sparsify(f))), alone])
     together, apart = both(*anywhere(dae, np.random.default_rng(0))[::2])
     np.testing.assert_array_equal(matrix(together), matrix(apart))
@@ -350,7 +360,7 @@ def test_explicit_steps_of_a_long_chain_in_joint_coordinates_build_no_mass_matri
     dae = derive(mbfmu.load("chain", {"N": 20, "spatial": True}), "joint")
     assert compose(dae, make_scheme(dae, "direct", {}))
     with pytest.raises(AssertionError):
-        _ = dae.M
+        _ = dae.equations.M
 
 
 @every
@@ -360,8 +370,8 @@ def test_free_acceleration_is_what_the_force_gives_the_mass_everywhere(case: Cas
         rng = np.random.default_rng(seed)
         q, v, p = anywhere(dae, rng)
         u = rng.normal(size=len(dae.inputs))
-        M, force = matrix(dae.M(q, p)), column(dae.force(q, v, [], u, p, 0.0))
-        free = column(dae.free_acceleration(q, v, [], u, p, 0.0))
+        M, force = matrix(dae.equations.M(q, p)), column(dae.equations.force(q, v, [], u, p, 0.0))
+        free = column(dae.equations.free_acceleration(q, v, [], u, p, 0.0))
         np.testing.assert_allclose(M @ free, force, atol=1e-13 * (1 + largest(M) * largest(free)))
 
 
@@ -373,15 +383,15 @@ def test_Phi_q_is_the_derivative_of_Phi(case: Case) -> None:
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, p = anywhere(dae, np.random.default_rng(seed))
-        along = slope(lambda e, q=q, v=v, p=p: column(dae.Phi(q + e * v, p, 0.0)))
-        np.testing.assert_allclose(matrix(dae.Phi_q(q, p, 0.0)) @ v, along, atol=1e-10)
+        along = slope(lambda e, q=q, v=v, p=p: column(dae.constraints.Phi(q + e * v, p, 0.0)))
+        np.testing.assert_allclose(matrix(dae.constraints.Phi_q(q, p, 0.0)) @ v, along, atol=1e-10)
 
 
 def second_derivative_of_Phi(dae: Dae, q: Array, v: Array, a: Array, p: Array, t: float, h: float = 5e-3) -> Array:
     """Phi'' along q + v e + a e^2/2 by differences of order 8: error h^8/3150 Phi^(10), 1e-22; round-off 1e-11."""
 
     def Phi(e: float) -> Array:
-        return column(dae.Phi(q + e * v + e * e / 2 * a, p, t + e))
+        return column(dae.constraints.Phi(q + e * v + e * e / 2 * a, p, t + e))
 
     weights = ((1, 8 / 5), (2, -1 / 5), (3, 8 / 315), (4, -1 / 560))
     pairs = sum(weight * (Phi(k * h) + Phi(-k * h)) for k, weight in weights)
@@ -395,7 +405,7 @@ def test_gamma_is_what_the_second_derivative_of_Phi_lacks_of_Phi_q_a(case: Case)
         rng = np.random.default_rng(seed)
         q, v, p = anywhere(dae, rng)
         a = rng.normal(size=dae.n)
-        claimed = matrix(dae.Phi_q(q, p, 0.0)) @ a - column(dae.gamma(q, v, p, 0.0))
+        claimed = matrix(dae.constraints.Phi_q(q, p, 0.0)) @ a - column(dae.constraints.gamma(q, v, p, 0.0))
         np.testing.assert_allclose(claimed, second_derivative_of_Phi(dae, q, v, a, p, 0.0), atol=1e-7)
 
 
@@ -404,7 +414,7 @@ def test_the_constraints_are_independent(case: Case) -> None:
     dae = dae_of(case)
     for seed in SEEDS:
         q, _, _, p = admissible(dae, seed)
-        assert np.linalg.svd(matrix(dae.Phi_q(q, p, 0.0)), compute_uv=False).min(initial=1.0) > 1e-3
+        assert np.linalg.svd(matrix(dae.constraints.Phi_q(q, p, 0.0)), compute_uv=False).min(initial=1.0) > 1e-3
 
 
 # -- forces ---------------------------------------------------------------------------------------------------------
@@ -416,11 +426,11 @@ def test_force_is_the_euler_lagrange_expression_of_kinetic_and_potential(case: C
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed, conservative=True)
-        T_q = gradient(lambda x, v=v, p=p: float(dae.kinetic(x, v, p)), q)
-        V_q = gradient(lambda x, p=p: float(dae.potential(x, p, 0.0)), q)
+        T_q = gradient(lambda x, v=v, p=p: float(dae.energies.kinetic(x, v, p)), q)
+        V_q = gradient(lambda x, p=p: float(dae.energies.potential(x, p, 0.0)), q)
         turning = slope(lambda e, q=q, v=v, p=p: kinetic_slope(dae, q + e * v, v, p))
         expected = T_q - turning - V_q
-        found = column(dae.force(q, v, [], 0 * u, p, 0.0))
+        found = column(dae.equations.force(q, v, [], 0 * u, p, 0.0))
         np.testing.assert_allclose(tangent(dae, q) @ (found - expected), 0, atol=1e-9 * (1 + np.abs(expected).max()))
 
 
@@ -430,9 +440,11 @@ def test_force_is_the_euler_lagrange_expression_of_M_everywhere(case: Case) -> N
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, p = anywhere(dae, np.random.default_rng(seed), conservative=True)
-        L_q = gradient(lambda x, v=v, p=p: v @ matrix(dae.M(x, p)) @ v / 2 - float(dae.potential(x, p, 0.0)), q)
-        expected = L_q - slope(lambda e, q=q, v=v, p=p: matrix(dae.M(q + e * v, p)) @ v)
-        found = column(dae.force(q, v, [], np.zeros(len(dae.inputs)), p, 0.0))
+        L_q = gradient(
+            lambda x, v=v, p=p: v @ matrix(dae.equations.M(x, p)) @ v / 2 - float(dae.energies.potential(x, p, 0.0)), q
+        )
+        expected = L_q - slope(lambda e, q=q, v=v, p=p: matrix(dae.equations.M(q + e * v, p)) @ v)
+        found = column(dae.equations.force(q, v, [], np.zeros(len(dae.inputs)), p, 0.0))
         np.testing.assert_allclose(found, expected, atol=1e-9 * (1 + np.abs(expected).max()))
 
 
@@ -441,8 +453,10 @@ def test_momentum_rate_is_the_gradient_of_the_lagrangian_everywhere(case: Case) 
     dae = dae_of(case)
     for seed in SEEDS:
         q, v, p = anywhere(dae, np.random.default_rng(seed), conservative=True)
-        expected = gradient(lambda x, v=v, p=p: float(dae.kinetic(x, v, p)) - float(dae.potential(x, p, 0.0)), q)
-        found = column(dae.momentum_rate(q, v, [], np.zeros(len(dae.inputs)), p, 0.0))
+        expected = gradient(
+            lambda x, v=v, p=p: float(dae.energies.kinetic(x, v, p)) - float(dae.energies.potential(x, p, 0.0)), q
+        )
+        found = column(dae.equations.momentum_rate(q, v, [], np.zeros(len(dae.inputs)), p, 0.0))
         np.testing.assert_allclose(found, expected, atol=1e-9 * (1 + np.abs(expected).max()))
 
 
@@ -453,9 +467,9 @@ def test_impulse_rate_is_the_force_and_the_change_of_the_mass_matrix(case: Case)
         rng = np.random.default_rng(seed)
         q, v, p = anywhere(dae, rng)
         u = rng.normal(size=len(dae.inputs))
-        turning = slope(lambda e, q=q, v=v, p=p: matrix(dae.M(q + e * v, p)) @ v)
-        expected = column(dae.force(q, v, [], u, p, 0.0)) + turning
-        found = column(dae.impulse_rate(q, v, [], u, p, 0.0))
+        turning = slope(lambda e, q=q, v=v, p=p: matrix(dae.equations.M(q + e * v, p)) @ v)
+        expected = column(dae.equations.force(q, v, [], u, p, 0.0)) + turning
+        found = column(dae.equations.impulse_rate(q, v, [], u, p, 0.0))
         np.testing.assert_allclose(found, expected, atol=1e-10 * (1 + np.abs(expected).max()))
 
 
@@ -469,9 +483,11 @@ def test_the_momentum_changes_by_its_rate_and_the_constraint_forces(case: Case) 
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
         a, lambda_ = map(column, accelerating(dae)(q, v, [], u, p, 0.0))
-        rate = slope(lambda e, q=q, v=v, a=a, p=p: column(dae.momentum(q + e * v + e * e / 2 * a, v + e * a, p)))
-        Phi_q = matrix(dae.Phi_q(q, p, 0.0))
-        left = rate + Phi_q.T @ lambda_ - column(dae.momentum_rate(q, v, [], u, p, 0.0))
+        rate = slope(
+            lambda e, q=q, v=v, a=a, p=p: column(dae.equations.momentum(q + e * v + e * e / 2 * a, v + e * a, p))
+        )
+        Phi_q = matrix(dae.constraints.Phi_q(q, p, 0.0))
+        left = rate + Phi_q.T @ lambda_ - column(dae.equations.momentum_rate(q, v, [], u, p, 0.0))
         size = 1 + max(largest(rate), largest(lambda_))
         np.testing.assert_allclose(tangent(dae, q) @ left, 0, atol=1e-9 * size)
 
@@ -482,10 +498,14 @@ def test_the_acceleration_meets_the_equations_of_motion(case: Case) -> None:
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
         a, lambda_ = map(column, accelerating(dae)(q, v, [], u, p, 0.0))
-        M, Phi_q, force = matrix(dae.M(q, p)), matrix(dae.Phi_q(q, p, 0.0)), column(dae.force(q, v, [], u, p, 0.0))
+        M, Phi_q, force = (
+            matrix(dae.equations.M(q, p)),
+            matrix(dae.constraints.Phi_q(q, p, 0.0)),
+            column(dae.equations.force(q, v, [], u, p, 0.0)),
+        )
         size = 1 + largest(lambda_) + largest(force)
         np.testing.assert_allclose(M @ a + Phi_q.T @ lambda_, force, atol=1e-11 * size)
-        np.testing.assert_allclose(Phi_q @ a, column(dae.gamma(q, v, p, 0.0)), atol=1e-11 * size)
+        np.testing.assert_allclose(Phi_q @ a, column(dae.constraints.gamma(q, v, p, 0.0)), atol=1e-11 * size)
 
 
 @pytest.mark.parametrize("case", thorough(zip(DRIVEN), represents), ids="-".join)
@@ -495,12 +515,12 @@ def test_each_effort_adds_its_power(case: Case) -> None:
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
         shown = outputs(dae, q, v, u, p)
-        without = column(dae.force(q, v, [], 0 * u, p, 0.0))
+        without = column(dae.equations.force(q, v, [], 0 * u, p, 0.0))
         for k, item in enumerate(dae.inputs):
             joint, effort = item.name.split(".")
             label, bracket, index = effort.partition("[")
             only = np.where(np.arange(len(u)) == k, u, 0.0)
-            power = (column(dae.force(q, v, [], only, p, 0.0)) - without) @ v
+            power = (column(dae.equations.force(q, v, [], only, p, 0.0)) - without) @ v
             expected = u[k] * shown[f"{joint}.{RATE_OF_EFFORT[label]}{bracket}{index}"]
             assert power == pytest.approx(expected, rel=1e-10, abs=1e-11)
 
@@ -544,7 +564,7 @@ def test_energy_changes_by_the_power_of_inputs_and_dampers(case: Case) -> None:
 
         def energy(e: float, q: Array = q, v: Array = v, a: Array = a, p: Array = p) -> Array:
             place, speed = q + e * v + e * e / 2 * a, v + e * a
-            return np.array(float(dae.kinetic(place, speed, p)) + float(dae.potential(place, p, 0.0)))
+            return np.array(float(dae.energies.kinetic(place, speed, p)) + float(dae.energies.potential(place, p, 0.0)))
 
         shown = outputs(dae, q, v, u, p)
         power = DISSIPATED[case.name](shown, parameters(dae, p)) if case.name in DISSIPATED else 0.0
@@ -597,7 +617,7 @@ def test_the_world_pulls_with_g(g: float) -> None:
     rng = np.random.default_rng(0)
     q, p = rng.normal(size=dae.n), dae.p_default()
     heights, masses = q[2::7], np.array([1.2, 0.7, 0.5])
-    assert float(dae.potential(q, p, 0.0)) == pytest.approx(g * masses @ heights, rel=1e-14, abs=1e-14)
+    assert float(dae.energies.potential(q, p, 0.0)) == pytest.approx(g * masses @ heights, rel=1e-14, abs=1e-14)
 
 
 def test_a_free_body_falls_along_gravity_whatever_its_turning() -> None:
@@ -615,7 +635,7 @@ def test_a_spring_without_length_has_no_direction_and_no_force() -> None:
     more = (Spring("rope", c=50.0, s_unstretched=0.3), Damper("shock", d=2.0))
     dae = absolute(hung_on(free, *more, world=World(g=0.0), ends=ends))
     v = np.array([1.0, -2.0, 0.5])
-    np.testing.assert_array_equal(column(dae.force(np.zeros(3), v, [], np.zeros(0), dae.p_default(), 0.0)), 0)
+    np.testing.assert_array_equal(column(dae.equations.force(np.zeros(3), v, [], np.zeros(0), dae.p_default(), 0.0)), 0)
 
 
 # -- outputs --------------------------------------------------------------------------------------------------------
@@ -728,7 +748,7 @@ def test_the_energy_outputs_are_the_functions_of_the_dae(case: Case) -> None:
     for seed in SEEDS:
         q, v, u, p = admissible(dae, seed)
         shown = outputs(dae, q, v, u, p)
-        T, V = float(dae.kinetic(q, v, p)), float(dae.potential(q, p, 0.0))
+        T, V = float(dae.energies.kinetic(q, v, p)), float(dae.energies.potential(q, p, 0.0))
         assert shown["energy.kinetic"] == pytest.approx(T, rel=1e-14)
         assert shown["energy.potential"] == pytest.approx(V, rel=1e-13, abs=1e-13)
         assert shown["energy.total"] == pytest.approx(T + V, rel=1e-13, abs=1e-13)
@@ -740,8 +760,8 @@ def test_the_constraint_outputs_are_the_largest_residuals(case: Case) -> None:
     for seed in SEEDS:
         q, v, p = anywhere(dae, np.random.default_rng(seed))
         shown = outputs(dae, q, v, np.zeros(len(dae.inputs)), p)
-        rates = matrix(dae.Phi_q(q, p, 0.0)) @ v + column(dae.Phi_t(q, p, 0.0))
-        assert shown["constraint.position"] == pytest.approx(largest(dae.Phi(q, p, 0.0)), rel=1e-13)
+        rates = matrix(dae.constraints.Phi_q(q, p, 0.0)) @ v + column(dae.constraints.Phi_t(q, p, 0.0))
+        assert shown["constraint.position"] == pytest.approx(largest(dae.constraints.Phi(q, p, 0.0)), rel=1e-13)
         assert shown["constraint.velocity"] == pytest.approx(largest(rates), rel=1e-12)
 
 
@@ -897,7 +917,7 @@ def test_cut_forces_and_gravity_accelerate_every_body(name: str, coordinates: st
         q, v, u, _ = admissible(dae, seed)
         p = dae.p_default()
         q = closed(dae, q, p)
-        v -= np.linalg.pinv(matrix(dae.Phi_q(q, p, 0.0))) @ matrix(dae.Phi_q(q, p, 0.0)) @ v
+        v -= np.linalg.pinv(matrix(dae.constraints.Phi_q(q, p, 0.0))) @ matrix(dae.constraints.Phi_q(q, p, 0.0)) @ v
         shown = outputs(dae, q, v, u, p)
         R = {
             body: turn(shown[f"{body}.phi"]) if planar else rotation(vector(shown, f"{body}.Q", 4))
@@ -1088,11 +1108,17 @@ def test_a_rigid_group_has_the_equations_of_the_body_it_is(planar: bool, turned:
         for at in quaternions(group):
             q[at] /= np.linalg.norm(q[at])
         p1, p2 = group.p_default(), body.p_default()
-        np.testing.assert_allclose(matrix(group.M(q, p1)), matrix(body.M(q, p2)), rtol=1e-13, atol=1e-14)
+        np.testing.assert_allclose(
+            matrix(group.equations.M(q, p1)), matrix(body.equations.M(q, p2)), rtol=1e-13, atol=1e-14
+        )
         for name in ("force", "momentum_rate"):
-            one, other = (column(getattr(dae, name)(q, v, [], u, p, 0.0)) for dae, p in ((group, p1), (body, p2)))
+            one, other = (
+                column(getattr(dae.equations, name)(q, v, [], u, p, 0.0)) for dae, p in ((group, p1), (body, p2))
+            )
             np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(column(group.Phi(q, p1, 0.0)), column(body.Phi(q, p2, 0.0)), atol=1e-14)
+        np.testing.assert_allclose(
+            column(group.constraints.Phi(q, p1, 0.0)), column(body.constraints.Phi(q, p2, 0.0)), atol=1e-14
+        )
 
 
 @pytest.mark.parametrize("planar", [True, False])
@@ -1225,10 +1251,10 @@ def test_gamma_holds_the_terms_of_a_constraint_that_moves() -> None:
     rng = np.random.default_rng(0)
     for t in rng.uniform(0, 2, 5):
         q, v, a, p = rng.normal(size=3), rng.normal(size=3), rng.normal(size=3), dae.p_default()
-        claimed = matrix(dae.Phi_q(q, p, t)) @ a - column(dae.gamma(q, v, p, t))
+        claimed = matrix(dae.constraints.Phi_q(q, p, t)) @ a - column(dae.constraints.gamma(q, v, p, t))
         np.testing.assert_allclose(claimed, second_derivative_of_Phi(dae, q, v, a, p, t), atol=1e-8)
-        Phi_t = slope(lambda e, q=q, p=p, t=t: column(dae.Phi(q, p, t + e)))
-        np.testing.assert_allclose(column(dae.Phi_t(q, p, t)), Phi_t, atol=1e-10)
+        Phi_t = slope(lambda e, q=q, p=p, t=t: column(dae.constraints.Phi(q, p, t + e)))
+        np.testing.assert_allclose(column(dae.constraints.Phi_t(q, p, t)), Phi_t, atol=1e-10)
 
 
 def skate() -> System:
@@ -1258,14 +1284,14 @@ def test_G_and_gamma_G_are_the_derivatives_of_the_velocity_constraint() -> None:
     rng = np.random.default_rng(0)
     for _ in range(5):
         q, v, a, p = rng.normal(size=3), rng.normal(size=3), rng.normal(size=3), dae.p_default()
-        G = matrix(dae.G(q, p, 0.0))
+        G = matrix(dae.constraints.G(q, p, 0.0))
         np.testing.assert_allclose(G, [[-math.sin(q[2]), math.cos(q[2]), 0]], atol=1e-15)
 
         def row(e: float, q: Array = q, v: Array = v, a: Array = a, p: Array = p) -> Array:
             place = q + e * v + e * e / 2 * a
-            return matrix(dae.G(place, p, 0.0)) @ (v + e * a) + column(dae.g(place, p, 0.0))
+            return matrix(dae.constraints.G(place, p, 0.0)) @ (v + e * a) + column(dae.constraints.g(place, p, 0.0))
 
-        np.testing.assert_allclose(G @ a - column(dae.gamma_G(q, v, p, 0.0)), slope(row), atol=1e-11)
+        np.testing.assert_allclose(G @ a - column(dae.constraints.gamma_G(q, v, p, 0.0)), slope(row), atol=1e-11)
 
 
 @dataclass(frozen=True)
@@ -1325,10 +1351,13 @@ def test_a_parameter_changes_a_dae_as_it_changes_the_system(coordinates: str) ->
     rng = np.random.default_rng(0)
     for _ in range(3):
         q, v, u = rng.normal(size=late.n), rng.normal(size=late.n), rng.normal(size=len(late.inputs))
-        np.testing.assert_allclose(matrix(late.M(q, p)), matrix(early.M(q, early.p_default())), rtol=1e-14)
+        np.testing.assert_allclose(
+            matrix(late.equations.M(q, p)), matrix(early.equations.M(q, early.p_default())), rtol=1e-14
+        )
         for name in ("force", "momentum_rate"):
             one, other = (
-                column(getattr(dae, name)(q, v, [], u, x, 0.0)) for dae, x in ((late, p), (early, early.p_default()))
+                column(getattr(dae.equations, name)(q, v, [], u, x, 0.0))
+                for dae, x in ((late, p), (early, early.p_default()))
             )
             np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
 
@@ -1343,7 +1372,7 @@ def test_a_tunable_parameter_leaves_the_constraints_and_the_places_of_all_bodies
         """Positions and orientations of all bodies and of their frames, and the constraints."""
         y = column(dae.output(q, still, [], dae.angles(q, p, 0.0), still, none, u, p, 0.0))
         chosen = [bool(re.search(r"\.(r_0\[\d\]|phi|Q\[\d\])$", item.name)) for item in dae.outputs]
-        return np.concatenate([y[chosen], column(dae.Phi(q, p, 0.0))])
+        return np.concatenate([y[chosen], column(dae.constraints.Phi(q, p, 0.0))])
 
     for k, item in enumerate(dae.parameters):
         assert item.tunable == np.array_equal(where(p), where(p + 0.1 * (np.arange(len(p)) == k))), item.name

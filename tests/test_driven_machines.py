@@ -138,7 +138,9 @@ def test_valve_and_cylinder_of_a_leg_start_in_balance() -> None:
     assert list(rates) == [0.0, 0.0]
     given_values = {key: value for key, value in cylinder.values.items() if key not in {"p_a", "p_b"}}
     oil = derive(cylinder.system.with_values(given_values))
-    rates = np.array(oil.flow(none, none, [p_a, p_b], [0.0, 0.0, flows["q_a"], flows["q_b"]], oil.p_default(), 0.0))
+    rates = np.array(
+        oil.equations.flow(none, none, [p_a, p_b], [0.0, 0.0, flows["q_a"], flows["q_b"]], oil.p_default(), 0.0)
+    )
     assert np.abs(rates).max() < 1e2  # Pa/s, of the 1e6 that a flow of 1e-6 m3/s makes
 
 

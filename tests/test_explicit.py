@@ -435,7 +435,7 @@ def test_a_knife_edge_glides_on_its_known_path(system: str, name: str, options: 
     bodies = this.dae.n // 3
     assert end.q == pytest.approx(np.tile([x, y, phi], bodies), abs=1e-7)
     assert end.v == pytest.approx(np.tile([xd, yd, phid], bodies), abs=1e-7)
-    G, g = (np.array(f(end.q, this.dae.p_default(), t)) for f in (this.dae.G, this.dae.g))
+    G, g = (np.array(f(end.q, this.dae.p_default(), t)) for f in (this.dae.constraints.G, this.dae.constraints.g))
     assert largest(G @ end.v + g.ravel()) < (1e-14 if this.scheme.exact else 1e-7)
     assert end.y["constraint.velocity"] < (1e-14 if this.scheme.exact else 1e-7)
 
@@ -483,7 +483,7 @@ def test_without_constraints_a_throw_is_a_parabola(name: str, options: dict[str,
 
 def orthogonal(dae: Any, q: Array, t: float, selection: str) -> Array:
     """A basis B, shape (n, n - m), computed with NumPy: unit columns by pivoting, or V of ker Phi_q."""
-    P = np.array(dae.Phi_q(q, dae.p_default(), t))
+    P = np.array(dae.constraints.Phi_q(q, dae.p_default(), t))
     m, n = P.shape
     if selection == "svd":
         return np.linalg.svd(P)[2][m:].T
@@ -515,16 +515,16 @@ def test_partition_takes_the_step_of_an_explicit_basis(system: str, selection: s
         return np.array(function(*arguments))
 
     def rest(q: Array, zd: Array) -> tuple[Array, Array]:
-        P = f(dae.Phi_q, q, p, 0.0)
+        P = f(dae.constraints.Phi_q, q, p, 0.0)
         v = np.linalg.solve(np.vstack([B.T, P]), np.append(zd, np.zeros(dae.m)))
-        K = np.block([[f(dae.M, q, p), P.T], [P, np.zeros((dae.m, dae.m))]])
-        right = np.append(f(dae.force, q, v, [], u, p, 0.0), f(dae.gamma, q, v, p, 0.0))
+        K = np.block([[f(dae.equations.M, q, p), P.T], [P, np.zeros((dae.m, dae.m))]])
+        right = np.append(f(dae.equations.force, q, v, [], u, p, 0.0), f(dae.constraints.gamma, q, v, p, 0.0))
         return v, np.linalg.solve(K, right)[: dae.n]
 
     def point(z: Array, q: Array) -> Array:
         for _ in range(6):
-            P = f(dae.Phi_q, q, p, 0.0)
-            right = np.append(z - B.T @ q, -f(dae.Phi, q, p, 0.0))
+            P = f(dae.constraints.Phi_q, q, p, 0.0)
+            right = np.append(z - B.T @ q, -f(dae.constraints.Phi, q, p, 0.0))
             q = q + np.linalg.solve(np.vstack([B.T, P]), right)
         return q
 
@@ -554,7 +554,7 @@ def test_partition_meets_the_position_constraints_at_all_its_evaluations(system:
         if correct:
             for _ in range(8):
                 z[offset : offset + size] = column(correct(*given, z)[0])
-            assert largest(column(dae.Phi(z[offset : offset + size], p, next(nodes) * h))) < 2e-14
+            assert largest(column(dae.constraints.Phi(z[offset : offset + size], p, next(nodes) * h))) < 2e-14
         offset += size
     assert next(nodes, None) is None
 
@@ -573,8 +573,8 @@ def test_projection_moves_at_right_angles_to_the_constraints_in_the_metric_of_th
     before = this.bundle.formulas["step"].guess[0](x, u, 0 * u, p, 0.0, h, np.zeros(2 * n))
     free = column(before)
     end = run(this, h, h, 0.3, x=begun.x)
-    M, P = np.array(dae.M(end.q, p)), np.array(dae.Phi_q(end.q, p, h))
-    C = np.vstack([P, np.array(dae.G(end.q, p, h))])
+    M, P = np.array(dae.equations.M(end.q, p)), np.array(dae.constraints.Phi_q(end.q, p, h))
+    C = np.vstack([P, np.array(dae.constraints.G(end.q, p, h))])
     for moved, rows in ((end.q - free[:n], P), (end.v - free[n:], C)):
         along = np.linalg.svd(rows)[2][len(rows) :]
         assert largest(along @ M @ moved) < 1e-5 * largest(M @ moved) + 1e-15

@@ -62,18 +62,21 @@ def with_lag_and_maxwell(dae: Dae, driven: str, held: str, T: float = 0.2, c: fl
     given = [q, v, z, u, p, t]
 
     def loaded(name: str, more: Any) -> Any:
-        return ca.Function(name, given, [getattr(dae, name)(q, v, [], u, p, t) + more])
+        return ca.Function(name, given, [getattr(dae.equations, name)(q, v, [], u, p, t) + more])
 
     outputs = dae.output(q, v, [], turned, a, lambda_, u, p, t)
     return replace(
         dae,
         states=(StateSignal("lag", "N", "late force", 0.5, 1.0), StateSignal("maxwell", "uN", "force", 0.0, UNIT)),
-        flow=ca.Function("flow", given, [flow]),
-        free_acceleration=loaded("free_acceleration", dae.mass_solve(q, p, load)),
+        equations=replace(
+            dae.equations,
+            flow=ca.Function("flow", given, [flow]),
+            free_acceleration=loaded("free_acceleration", dae.equations.mass_solve(q, p, load)),
+            **{name: loaded(name, load) for name in ("force", "momentum_rate", "impulse_rate")},
+        ),
         output=ca.Function("output", [q, v, z, turned, a, lambda_, u, p, t], [ca.vertcat(outputs, z)]),
         outputs=(*dae.outputs, Signal("lag", "N", "late force"), Signal("maxwell", "uN", "force", nominal=UNIT)),
-        power=None,  # the energy of the spring behind the damper is not the mechanism's
-        **{name: loaded(name, load) for name in ("force", "momentum_rate", "impulse_rate")},
+        energies=replace(dae.energies, power=None),  # that of the spring behind the damper is not the mechanism's
     )
 
 
@@ -164,7 +167,7 @@ def reference(name: str, stop: float) -> Array:
     y, t = ca.SX.sym("y", 2 * dae.n + dae.n_z), ca.SX.sym("t")
     q, v, z = ca.vertsplit(y * size, [0, dae.n, 2 * dae.n, y.numel()])
     given = q, v, z, [HELD] * len(dae.inputs), dae.p_default(), t
-    rate = ca.vertcat(v, dae.acceleration(*given)[0], dae.flow(*given)) / size
+    rate = ca.vertcat(v, dae.acceleration(*given)[0], dae.equations.flow(*given)) / size
     slope = ca.Function("slope", [t, y], [ca.densify(rate)])
     direct = made(dae, ("direct", {}))
     y0 = np.concatenate(read(direct, first_state(direct, Interpreted(direct.bundle), 0.01))) / size
@@ -296,8 +299,8 @@ def test_states_leave_the_constraints_at_round_off_and_a_rollback_is_bitwise(nam
     assert bytes(end) == bytes(whole)
     assert bytes(advanced(type(half).from_buffer_copy(kept), 8 * h, 8)) == bytes(whole)
     q, v, _ = read(this, whole, 16 * h)
-    Phi = np.array(dae.Phi(q, p, 16 * h)).ravel()
-    rates = np.array(dae.Phi_q(q, p, 16 * h) @ v + dae.Phi_t(q, p, 16 * h)).ravel()
+    Phi = np.array(dae.constraints.Phi(q, p, 16 * h)).ravel()
+    rates = np.array(dae.constraints.Phi_q(q, p, 16 * h) @ v + dae.constraints.Phi_t(q, p, 16 * h)).ravel()
     more = 2e3 if scheme[0] == "block" else 1.0  # its history's errors of rounding grow
     if "position" in this.scheme.exact:
         assert np.abs(Phi).max(initial=0.0) < 1e-14

@@ -34,16 +34,16 @@ BEAM = {"L": 1.0, "rho": 1000.0, "A": 1e-3, "E": 1e7, "I_z": 1e-7, "I_y": 2e-7, 
 
 def placed(dae: Dae) -> Array:
     """Return the first guess of the coordinates, which is the start where nothing is closed."""
-    s = dae.s_default()[: len(dae.assembly.starts)]
-    return np.array(dae.assembly.guess(s, dae.p_default(), 0.0)).ravel()
+    s = dae.s_default()[: len(dae.start.starts)]
+    return np.array(dae.start.guess(s, dae.p_default(), 0.0)).ravel()
 
 
 def frequencies(dae: Dae, q: Array, v: Array, clamped: bool) -> Array:
     """Return the natural frequencies for small motions about a state, rad/s, with frame_a clamped or free."""
     symbols = dae.symbols()
-    stiffness = ca.Function("stiffness", [*symbols], [ca.jacobian(dae.force(*symbols), symbols[0])])
+    stiffness = ca.Function("stiffness", [*symbols], [ca.jacobian(dae.equations.force(*symbols), symbols[0])])
     p, none = dae.p_default(), np.zeros(0)
-    M, K = np.array(dae.M(q, p)), -np.array(stiffness(q, v, none, none, p, 0.0))
+    M, K = np.array(dae.equations.M(q, p)), -np.array(stiffness(q, v, none, none, p, 0.0))
     first = (3 if "beam.phi" in dae.coordinates else 7) if clamped else 0
     return np.sqrt(np.maximum(eigh(K[first:, first:], M[first:, first:], eigvals_only=True), 0.0))
 
@@ -181,7 +181,7 @@ def test_kinetic_energy_is_that_of_the_points_of_the_axis(planar: bool) -> None:
     m = BEAM["rho"] * BEAM["A"] * BEAM["L"]
     T = sum(m * weight / 2 * ca.sumsqr(point.v_0) / 2 for weight, point in zip(weights, points, strict=True))
     dae = derive(system)
-    both = ca.Function("both", [q, v, p], [T, dae.kinetic(q, v, p)])
+    both = ca.Function("both", [q, v, p], [T, dae.energies.kinetic(q, v, p)])
     rng = np.random.default_rng(1)
     for size in (1.0, 0.01):
         places, rates = size * rng.normal(size=dae.n), rng.normal(size=dae.n)

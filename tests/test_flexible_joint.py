@@ -84,7 +84,10 @@ def test_a_rigid_link_costs_the_same_operations_where_flexible_bodies_hang_on_it
         joints = [Revolute(f"joint{k}", n=(0, 0, 1) if planar or k % 2 else (0, 1, 0)) for k in range(count)]
         pairs = (item for pair in zip(joints, rods, strict=True) for item in pair)
         dae = derive(chain(*pairs, Revolute("end", n=(0, 0, 1) if planar else (1, 0, 0)), last, planar=planar), "joint")
-        return [read_program(item).size for item in (dae.force, dae.free_acceleration, dae.mass_solve)]
+        return [
+            read_program(item).size
+            for item in (dae.equations.force, dae.equations.free_acceleration, dae.equations.mass_solve)
+        ]
 
     ends = Body("tip", m=0.5, r_CM=(0.1, 0.05, 0.0), I_11=0.02, I_22=0.03, I_33=0.04), beam("tip")
     added = [np.subtract(operations(17, last), operations(16, last)).tolist() for last in ends]

@@ -59,14 +59,14 @@ def clamped(*loads: Component, planar: bool = True, g: float = 0.0, **fields: An
 
 def start(dae: Dae) -> Array:
     """Return the coordinates at the start, where nothing is closed."""
-    s = dae.s_default()[: len(dae.assembly.starts)]
-    return np.array(dae.assembly.guess(s, dae.p_default(), 0.0)).ravel()
+    s = dae.s_default()[: len(dae.start.starts)]
+    return np.array(dae.start.guess(s, dae.p_default(), 0.0)).ravel()
 
 
 def rest(dae: Dae, u: Any, steps: int = 8) -> dict[str, float]:
     """Return the outputs where a tree without constraints rests under inputs, which grow from zero."""
     q, v, z, given, p, t = dae.symbols()
-    force = dae.force(q, ca.DM.zeros(dae.n), z, given, p, t)
+    force = dae.equations.force(q, ca.DM.zeros(dae.n), z, given, p, t)
     values, still = dae.p_default(), np.zeros(dae.n)
     function = ca.Function("rest", [q, v, z, given, p, t], [force, ca.jacobian(force, q)])
     x = start(dae)
@@ -146,10 +146,10 @@ def rod(
 def frequencies(dae: Dae) -> Array:
     """Return the natural frequencies about the start of a mechanism without constraints, rad/s."""
     symbols = dae.symbols()
-    slopes = ca.Function("slopes", [*symbols], [ca.jacobian(dae.force(*symbols), symbols[0])])
+    slopes = ca.Function("slopes", [*symbols], [ca.jacobian(dae.equations.force(*symbols), symbols[0])])
     q, p = start(dae), dae.p_default()
     K = -np.array(slopes(q, np.zeros(dae.n), [], [0.0] * len(dae.inputs), p, 0.0))
-    found: Array = np.sqrt(eigh(K, np.array(dae.M(q, p)), eigvals_only=True))
+    found: Array = np.sqrt(eigh(K, np.array(dae.equations.M(q, p)), eigvals_only=True))
     return found
 
 

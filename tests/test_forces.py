@@ -509,7 +509,9 @@ def energy_rate(dae: Dae, q: Array, v: Array, u: Array) -> float:
     a, _ = accelerations(dae, q, v, u)
     p = dae.extended(dae.p_default())
     x, y = ca.SX.sym("x", dae.n), ca.SX.sym("y", dae.n)
-    rate = ca.jtimes(dae.kinetic(x, y, p) + dae.potential(x, p, 0.0), ca.vertcat(x, y), ca.vertcat(v, a))
+    rate = ca.jtimes(
+        dae.energies.kinetic(x, y, p) + dae.energies.potential(x, p, 0.0), ca.vertcat(x, y), ca.vertcat(v, a)
+    )
     return float(ca.Function("rate", [x, y], [rate])(q, v))
 
 

@@ -38,7 +38,7 @@ def chain(*parts: Component, planar: bool = False) -> System:
 
 
 def accelerations(dae: Dae, q: list[float], v: list[float]) -> np.ndarray:
-    return np.array(dae.free_acceleration(q, v, [], [0.0] * len(dae.inputs), dae.p_default(), 0.0)).ravel()
+    return np.array(dae.equations.free_acceleration(q, v, [], [0.0] * len(dae.inputs), dae.p_default(), 0.0)).ravel()
 
 
 def test_two_revolutes_in_a_row_move_as_a_universal_joint() -> None:

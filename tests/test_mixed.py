@@ -274,10 +274,10 @@ def own(*bodies: str) -> list[str]:
 def test_bodies_joints_and_subsystems_are_named(choice: str, coordinates: list[str]) -> None:
     found, _ = assert_same_motion(carried_arm(), seed=0, coordinates=choice)
     assert sorted(found.coordinates) == sorted(coordinates)
-    carrying = {name.rpartition(".")[0] for name in coordinates} & {item.joint for item in found.roles}
-    assert {item.joint for item in found.roles if item.carries} == carrying
-    assert {item.reason for item in found.roles if not item.carries} == {"as asked"}
-    assert sum(item.rows for item in found.roles) == found.m
+    carrying = {name.rpartition(".")[0] for name in coordinates} & {item.joint for item in found.about.roles}
+    assert {item.joint for item in found.about.roles if item.carries} == carrying
+    assert {item.reason for item in found.about.roles if not item.carries} == {"as asked"}
+    assert sum(item.rows for item in found.about.roles) == found.m
 
 
 def test_every_way_to_write_a_choice_is_one_choice_in_the_cache_of_starts() -> None:

@@ -126,9 +126,12 @@ def mapped(model: MjcfModel, state: Mapping[str, list[float]]) -> dict[str, tupl
 
 def accelerations(dae: Dae, q: Array, v: Array, u: Array) -> Array:
     p = dae.p_default()
-    M, Phi_q = np.array(dae.M(q, p)), np.array(dae.Phi_q(q, p, 0.0)).reshape(dae.m, dae.n)
+    M, Phi_q = np.array(dae.equations.M(q, p)), np.array(dae.constraints.Phi_q(q, p, 0.0)).reshape(dae.m, dae.n)
     right = np.concatenate(
-        [np.array(dae.force(q, v, [], u, p, 0.0)).ravel(), np.array(dae.gamma(q, v, p, 0.0)).ravel()]
+        [
+            np.array(dae.equations.force(q, v, [], u, p, 0.0)).ravel(),
+            np.array(dae.constraints.gamma(q, v, p, 0.0)).ravel(),
+        ]
     )
     matrix = np.block([[M, Phi_q.T], [Phi_q, np.zeros((dae.m, dae.m))]])
     return np.array(np.linalg.lstsq(matrix, right, rcond=1e-13)[0][: dae.n])

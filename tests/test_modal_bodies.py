@@ -127,9 +127,11 @@ def clamped(part: Component, planar: bool = False) -> System:
 def slopes(dae: Dae, q: Array, v: Array) -> list[Array]:
     """Return the mass matrix, the force, and its derivatives by coordinates and velocities, at a state."""
     symbols = dae.symbols()
-    force = dae.force(*symbols)
+    force = dae.equations.force(*symbols)
     found = ca.Function(
-        "found", [*symbols], [dae.M(symbols[0], symbols[4]), force, *(ca.jacobian(force, symbols[k]) for k in (0, 1))]
+        "found",
+        [*symbols],
+        [dae.equations.M(symbols[0], symbols[4]), force, *(ca.jacobian(force, symbols[k]) for k in (0, 1))],
     )
     none = np.zeros(0)
     return [np.array(item) for item in found(q, v, none, none, dae.p_default(), 0.0)]
@@ -152,7 +154,7 @@ def test_kinetic_energy_and_momentum_are_those_of_the_points(planar: bool) -> No
     q, v, p = bodies.q, bodies.v, bodies.p
     frames = [bodies.frame(1, bodies.groups[1].poses[f"body.point_{k}"]) for k in range(len(masses))]
     T = sum(m * ca.sumsqr(frame.v_0) / 2 for m, frame in zip(masses, frames, strict=True))
-    both = ca.Function("both", [q, v, p], [T, dae.kinetic(q, v, p)])
+    both = ca.Function("both", [q, v, p], [T, dae.energies.kinetic(q, v, p)])
     rng = np.random.default_rng(1)
     for _ in range(3):
         places, rates = rng.normal(size=dae.n), rng.normal(size=dae.n)
@@ -173,7 +175,7 @@ def test_terms_of_second_order_leave_an_error_of_third_order_in_the_kinetic_ener
     errors = []
     for size in (0.02, 0.01, 0.005):
         scale = np.r_[np.ones(7), np.full(daes[0].n - 7, size)]
-        T = [float(dae.kinetic(q * scale, v * scale, p_)) for dae, p_ in zip(daes, p, strict=True)]
+        T = [float(dae.energies.kinetic(q * scale, v * scale, p_)) for dae, p_ in zip(daes, p, strict=True)]
         errors.append(abs(T[1] - T[0]))
     assert 7 < errors[0] / errors[1] < 9
     assert 7 < errors[1] / errors[2] < 9
@@ -185,7 +187,7 @@ def test_the_mass_matrix_stays_positive_definite_however_far_the_body_is_bent() 
     for size in (0.1, 1.0, 10.0):
         q = size * rng.normal(size=dae.n)
         q[3:7] /= np.linalg.norm(q[3:7])
-        assert np.linalg.eigvalsh(np.array(dae.M(q, dae.p_default()))).min() > 0
+        assert np.linalg.eigvalsh(np.array(dae.equations.M(q, dae.p_default()))).min() > 0
 
 
 def _planar_integrals(m: Array, r: Array, phi: Array) -> dict[str, Array]:
@@ -256,8 +258,8 @@ def test_a_body_of_the_plane_has_the_same_energies_in_a_planar_and_a_spatial_sys
         q = (np.r_[x, turn, eta[kept]], np.r_[x, 0, c, 0, 0, s, eta])
         rates = (np.r_[v, w, rate[kept]], np.r_[v, 0, -s * w / 2, 0, 0, c * w / 2, rate])
         p = [dae.p_default() for dae in (flat, whole)]
-        T = [float(dae.kinetic(*item)) for dae, *item in zip((flat, whole), q, rates, p, strict=True)]
-        V = [float(dae.potential(*item, 0.0)) for dae, *item in zip((flat, whole), q, p, strict=True)]
+        T = [float(dae.energies.kinetic(*item)) for dae, *item in zip((flat, whole), q, rates, p, strict=True)]
+        V = [float(dae.energies.potential(*item, 0.0)) for dae, *item in zip((flat, whole), q, p, strict=True)]
         assert T[0] == pytest.approx(T[1], rel=1e-12)
         assert V[0] == pytest.approx(V[1], rel=1e-12)
 

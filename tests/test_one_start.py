@@ -347,7 +347,7 @@ def test_a_start_that_is_given_as_start_values_comes_back(name: str) -> None:
 def test_a_loop_in_space_starts_at_every_crank_angle_in_joint_coordinates_too() -> None:
     """Near the last ones it is hardly open on one side of a stretched pose, and corrections jump across that."""
     ready = ready_of(spatial_four_bar(), "joint")
-    names = [item.name for item in ready.dae.assembly.starts]
+    names = [item.name for item in ready.dae.start.starts]
     for phi in np.linspace(-1.7, 2.0, 25):
         s = ready.dae.s_default()
         s[names.index("crank.phi")] = phi

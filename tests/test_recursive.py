@@ -168,13 +168,13 @@ def test_the_arm_of_six_joints_is_pinocchios() -> None:
         q, v, u = rng.uniform(-3, 3, 6), rng.normal(size=6), rng.normal(size=6)
         upper = np.triu(pin.crba(model, data, q))
         M = upper + np.triu(upper, 1).T
-        np.testing.assert_allclose(matrix(dae.M(q, p)), M, atol=1e-12 * np.abs(M).max())
+        np.testing.assert_allclose(matrix(dae.equations.M(q, p)), M, atol=1e-12 * np.abs(M).max())
         force = u - pin.rnea(model, data, q, v, np.zeros(6))
         np.testing.assert_allclose(
-            column(dae.force(q, v, [], u, p, 0.0)), force, atol=1e-12 * (1 + np.abs(force).max())
+            column(dae.equations.force(q, v, [], u, p, 0.0)), force, atol=1e-12 * (1 + np.abs(force).max())
         )
         a = pin.aba(model, data, q, v, u)
-        for found in (dae.free_acceleration(q, v, [], u, p, 0.0), dae.acceleration(q, v, [], u, p, 0.0)[0]):
+        for found in (dae.equations.free_acceleration(q, v, [], u, p, 0.0), dae.acceleration(q, v, [], u, p, 0.0)[0]):
             np.testing.assert_allclose(column(found), a, rtol=1e-10, atol=1e-10 * np.abs(a).max())
 
 
@@ -299,7 +299,7 @@ def test_a_tree_is_factored_where_that_takes_less() -> None:
     operations = []
     for N in (14, 15):
         dae = derive(chain(N=N, spatial=True), "joint")
-        operations.append(read_program(dae.free_acceleration).size)
+        operations.append(read_program(dae.equations.free_acceleration).size)
     assert operations[1] < operations[0] * 15 / 14  # where they take the same time, the factor has more operations
 
 
@@ -312,6 +312,6 @@ def test_the_work_for_the_acceleration_of_a_chain_grows_by_the_same_for_every_li
     chain, operations = runpy.run_path(str(known_models()["chain"]))["chain"], []
     for N in (24, 32, 40):  # shorter ones divide otherwise
         dae = derive(chain(N=N, spatial=spatial), "joint")
-        operations.append(read_program(dae.free_acceleration).size)
+        operations.append(read_program(dae.equations.free_acceleration).size)
     first, second = np.diff(operations)
     assert second == pytest.approx(first, rel=0.02)

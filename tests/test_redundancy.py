@@ -104,7 +104,7 @@ def test_nothing_is_left_out_where_nothing_is_redundant(name: str, coordinates: 
     dae = derive(EVERY[name](), coordinates)
     assert dae.redundant == ()
     assert not marked(dae)
-    assert dae.row_names == dae.assembly.constraint_names
+    assert dae.row_names == dae.start.constraint_names
 
 
 def test_bricards_mechanism_has_one_equation_too_many_in_either_coordinates() -> None:
@@ -270,9 +270,7 @@ def test_what_is_left_out_holds_wherever_the_rest_does(coordinates: str) -> None
         for seed in range(3):
             q, v, _ = admissible(dae, np.random.default_rng(seed), away=0.1)
             shown_here = outputs(dae, q, v, np.zeros(len(dae.inputs)))
-            np.testing.assert_allclose(
-                column(dae.assembly.closing(q, dae.extended(dae.p_default()), 0.0)), 0, atol=1e-11
-            )
+            np.testing.assert_allclose(column(dae.start.closing(q, dae.extended(dae.p_default()), 0.0)), 0, atol=1e-11)
             assert shown_here["constraint.velocity"] < 1e-11
 
 
@@ -282,7 +280,7 @@ def path(dae: Dae, steps: int = 80, size: float = 0.15) -> list[Array]:
     for _ in range(steps):
         q = poses[-1]
         for _ in range(2):  # a step along the tangent, and the same again with the tangent half way
-            direction = np.linalg.svd(matrix(dae.Phi_q(q, p, 0.0)))[2][-1]
+            direction = np.linalg.svd(matrix(dae.constraints.Phi_q(q, p, 0.0)))[2][-1]
             direction *= math.copysign(1.0, direction @ ahead)
             q = poses[-1] + size / 2 * direction
         poses.append(closed(dae, poses[-1] + size * direction))
@@ -304,9 +302,9 @@ def test_what_is_left_out_is_redundant_all_the_way_round(name: str, full: Callab
     assert len(kept.redundant) == (1 if name == "bricard" else 3)
     p = every.p_default()
     for q in path(every):
-        values = np.linalg.svd(matrix(every.Phi_q(q, p, 0.0)), compute_uv=False)
+        values = np.linalg.svd(matrix(every.constraints.Phi_q(q, p, 0.0)), compute_uv=False)
         followed = kept.followed(q, kept.extended(p), 0.0)
-        smallest = np.linalg.svd(matrix(kept.Phi_q(q, followed, 0.0)), compute_uv=False).min()
+        smallest = np.linalg.svd(matrix(kept.constraints.Phi_q(q, followed, 0.0)), compute_uv=False).min()
         assert smallest > 0.1 * values[kept.m - 1]
 
 

@@ -51,7 +51,7 @@ def test_a_long_chain_takes_no_more_corrections_than_a_short_one() -> None:
         links = mbfmu.load("chain", {"N": N, "spatial": True})
         prepared = prepare(links, "rattle", {"iteration": "simplified"}, 1e-3, coordinates="absolute")
         kernel, p, s = prepared.kernel, vector(prepared.dae.p_default()), prepared.dae.s_default()
-        names = [item.name for item in prepared.dae.assembly.starts]
+        names = [item.name for item in prepared.dae.start.starts]
         for i in range(1, N + 1):
             s[names.index(f"joint{i}.w")] = 0.1 * math.sin(i)
         nothing = vector([0.0] * len(prepared.dae.inputs))

@@ -171,10 +171,12 @@ def accelerations(dae: Dae, values: dict[str, tuple[float, float]], inputs: dict
     u = np.array([inputs[item.name] for item in dae.inputs])
     p, t = dae.p_default(), 0.0
     if dae.m:  # the norm of the base's quaternion
-        Phi_q, force = np.array(dae.Phi_q(q, p, t)), np.array(dae.force(q, v, [], u, p, t))
+        Phi_q, force = np.array(dae.constraints.Phi_q(q, p, t)), np.array(dae.equations.force(q, v, [], u, p, t))
         lower = np.hstack([Phi_q, np.zeros((dae.m, dae.m))])
-        upper = np.hstack([np.array(dae.M(q, p)), Phi_q.T])
-        a = np.linalg.solve(np.vstack([upper, lower]), np.vstack([force, np.array(dae.gamma(q, v, p, t))]))[: dae.n]
+        upper = np.hstack([np.array(dae.equations.M(q, p)), Phi_q.T])
+        a = np.linalg.solve(np.vstack([upper, lower]), np.vstack([force, np.array(dae.constraints.gamma(q, v, p, t))]))[
+            : dae.n
+        ]
     else:
-        a = np.array(dae.free_acceleration(q, v, [], u, p, t))
+        a = np.array(dae.equations.free_acceleration(q, v, [], u, p, t))
     return dict(zip(dae.coordinates, a.ravel().tolist(), strict=True))

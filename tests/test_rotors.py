@@ -28,17 +28,17 @@ def at_start(system: System, coordinates: str, u: list[float]) -> dict[str, floa
     """The outputs at the start, by name."""
     dae: Dae = derive(system, coordinates)
     s, p, t = dae.s_default(), dae.p_default(), 0.0
-    q = np.array(dae.assembly.guess(s, p, t)).ravel()
+    q = np.array(dae.start.guess(s, p, t)).ravel()
     zero = np.zeros(dae.n)
 
     def residual(v: Array) -> Array:
-        moving = np.array(dae.Phi_q(q, p, t)) @ v
-        return np.concatenate([moving.ravel(), np.array(dae.assembly.rates(q, v, s, p, t)).ravel()])
+        moving = np.array(dae.constraints.Phi_q(q, p, t)) @ v
+        return np.concatenate([moving.ravel(), np.array(dae.start.rates(q, v, s, p, t)).ravel()])
 
     rows = np.array([residual(one) - residual(zero) for one in np.eye(dae.n)]).T
     v = np.linalg.lstsq(rows, -residual(zero), rcond=None)[0]
     a, lambda_ = dae.acceleration(q, v, [], u, p, t)
-    y = dae.output(q, v, [], dae.assembly.counted(q, s, p, t), a, lambda_, u, p, t)
+    y = dae.output(q, v, [], dae.start.counted(q, s, p, t), a, lambda_, u, p, t)
     return dict(zip((item.name for item in dae.outputs), np.array(y).ravel().tolist(), strict=True))
 
 

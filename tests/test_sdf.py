@@ -54,7 +54,7 @@ def of(system: System, kind: type) -> list[Any]:
 def accelerations(dae: Dae, q: Any, v: Any, u: Any) -> Any:
     """Accelerations of a tree."""
     p = dae.p_default()
-    return np.linalg.solve(np.array(dae.M(q, p)), np.array(dae.force(q, v, [], u, p, 0.0))).ravel()
+    return np.linalg.solve(np.array(dae.equations.M(q, p)), np.array(dae.equations.force(q, v, [], u, p, 0.0))).ravel()
 
 
 def test_a_robot_accelerates_as_in_drake() -> None:

@@ -135,7 +135,7 @@ def test_kinetic_energy_is_that_of_the_points_and_of_the_sections_that_turn() ->
         for weight, point in zip(weights, points, strict=True)
     )
     dae = derive(system)
-    both = ca.Function("both", [q, v, p], [T, dae.kinetic(q, v, p)])
+    both = ca.Function("both", [q, v, p], [T, dae.energies.kinetic(q, v, p)])
     rng = np.random.default_rng(1)
     for size in (1.0, 0.01):
         found, wanted = (

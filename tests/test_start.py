@@ -76,7 +76,7 @@ def prepared(name: str) -> Ready:
 
 def started(ready: Ready, **starts: float) -> dict[str, float]:
     """All outputs at the start with some start values replaced; dots are written as double underscores."""
-    names = [item.name for item in ready.dae.assembly.starts]
+    names = [item.name for item in ready.dae.start.starts]
     s = ready.dae.s_default()
     for name, value in starts.items():
         s[names.index(name.replace("__", "."))] = value
@@ -119,7 +119,7 @@ def matrix(value: Any) -> Array:
 
 def unit(values: Mapping[str, float], name: str, s: Array, dae: Dae) -> dict[str, float]:
     """The quaternion a joint was asked for, normalised, by output name."""
-    names = [item.name for item in dae.assembly.starts]
+    names = [item.name for item in dae.start.starts]
     labels = [f"{name}[{k}]" for k in range(1, 5)]
     Q = np.array([s[names.index(label)] for label in labels])
     assert set(labels) <= values.keys()
@@ -139,7 +139,7 @@ def test_the_start_meets_the_constraints_at_both_levels(name: str) -> None:
 @pytest.mark.parametrize("name", TREES)
 def test_joints_of_a_tree_start_where_and_as_fast_as_they_are_told(name: str) -> None:
     ready = prepared(name)
-    names = [item.name for item in ready.dae.assembly.starts]
+    names = [item.name for item in ready.dae.start.starts]
     rng = np.random.default_rng(7)
     for _ in range(5):
         s = rng.uniform(-2, 2, len(names))
@@ -159,10 +159,10 @@ def test_the_guess_of_a_tree_is_its_pose(name: str) -> None:
     dae = prepared(name).dae
     rng = np.random.default_rng(3)
     for _ in range(5):
-        s, p = rng.uniform(-2, 2, len(dae.assembly.starts)), dae.p_default()
-        q = dae.assembly.guess(s, p, 0.0)
-        assert np.abs(matrix(dae.Phi(q, p, 0.0))).max() < 1e-14
-        assert np.abs(matrix(dae.assembly.positions(q, s, p, 0.0))).max() < 1e-13
+        s, p = rng.uniform(-2, 2, len(dae.start.starts)), dae.p_default()
+        q = dae.start.guess(s, p, 0.0)
+        assert np.abs(matrix(dae.constraints.Phi(q, p, 0.0))).max() < 1e-14
+        assert np.abs(matrix(dae.start.positions(q, s, p, 0.0))).max() < 1e-13
 
 
 @pytest.mark.parametrize("N", [4, 24])
@@ -171,14 +171,16 @@ def test_the_rates_of_all_joints_of_a_chain_give_the_velocities_of_its_bodies(N:
     """At once, as corrections from rest take the longer the more links hang on the first joint."""
     dae = derive(mbfmu.load("chain", {"N": N, "spatial": spatial}), "absolute")
     rng = np.random.default_rng(5)
-    s, p = rng.uniform(-1, 1, len(dae.assembly.starts)), dae.p_default()
-    q = dae.assembly.guess(s, p, 0.0)
-    assert dae.assembly.rate_guess
-    v = dae.assembly.rate_guess(s, p, 0.0)
+    s, p = rng.uniform(-1, 1, len(dae.start.starts)), dae.p_default()
+    q = dae.start.guess(s, p, 0.0)
+    assert dae.start.rate_guess
+    v = dae.start.rate_guess(s, p, 0.0)
     size = np.abs(matrix(v)).max()
     assert size > 0.1
-    assert np.abs(matrix(dae.Phi_q(q, p, 0.0) @ v + dae.Phi_t(q, p, 0.0))).max() < 1e-14 * N * size
-    assert np.abs(matrix(dae.assembly.rates(q, v, s, p, 0.0))).max() < 1e-14 * N * size
+    assert (
+        np.abs(matrix(dae.constraints.Phi_q(q, p, 0.0) @ v + dae.constraints.Phi_t(q, p, 0.0))).max() < 1e-14 * N * size
+    )
+    assert np.abs(matrix(dae.start.rates(q, v, s, p, 0.0))).max() < 1e-14 * N * size
 
 
 def test_a_long_chain_starts_with_the_rates_of_all_its_joints() -> None:
@@ -189,10 +191,10 @@ def test_a_long_chain_starts_with_the_rates_of_all_its_joints() -> None:
 
 def test_rates_that_some_joints_leave_free_have_no_guess() -> None:
     system = spatial_two_link()
-    assert derive(system, "absolute").assembly.rate_guess
+    assert derive(system, "absolute").start.rate_guess
     for other in (system.with_values({"elbow.w": None}), slider_crank()):
-        assert derive(other, "absolute").assembly.rate_guess is None
-    assert derive(system, "joint").assembly.rate_guess is None
+        assert derive(other, "absolute").start.rate_guess is None
+    assert derive(system, "joint").start.rate_guess is None
 
 
 @pytest.mark.parametrize("phi", [0.0, 3.5, -6.2, 6.5, 7.0, -9.0, 12.0, 13.0, -20.0, 100.0])
@@ -232,12 +234,12 @@ def test_start_velocities_left_free_take_the_least_kinetic_energy() -> None:
         dae, s, p = ready.dae, ready.dae.s_default(), ready.dae.p_default()
         q, v = state(ready, s)
         rates = ca.SX.sym("v", dae.n)
-        asked = ca.Function("asked", [rates], [ca.jacobian(dae.assembly.rates(q, rates, s, p, 0.0), rates)])
-        C = np.vstack([matrix(dae.Phi_q(q, p, 0.0)), matrix(asked(0))])
+        asked = ca.Function("asked", [rates], [ca.jacobian(dae.start.rates(q, rates, s, p, 0.0), rates)])
+        C = np.vstack([matrix(dae.constraints.Phi_q(q, p, 0.0)), matrix(asked(0))])
         right = np.concatenate(
-            [-matrix(dae.Phi_t(q, p, 0.0)).ravel(), -matrix(dae.assembly.rates(q, 0 * v, s, p, 0.0)).ravel()]
+            [-matrix(dae.constraints.Phi_t(q, p, 0.0)).ravel(), -matrix(dae.start.rates(q, 0 * v, s, p, 0.0)).ravel()]
         )
-        M, rows = matrix(dae.M(q, p)), len(C)
+        M, rows = matrix(dae.equations.M(q, p)), len(C)
         K = np.block([[M, C.T], [C, np.zeros((rows, rows))]])
         expected = np.linalg.solve(K, np.concatenate([0 * v, right]))[: dae.n]
         np.testing.assert_allclose(v, expected, atol=1e-9)
@@ -726,8 +728,8 @@ def test_a_joint_with_its_frame_b_on_the_world_starts_as_it_is_told(kind: str, p
     ends = (connect("world.frame_b", "joint.frame_b"), connect("joint.frame_a", "bob.frame_a"))
     ready = ready_of(System("hung", (World(), joint, body), ends, planar=planar))
     shown = outputs_of(ready, ready.dae.s_default())
-    assert ready.dae.assembly.starts
-    for item in ready.dae.assembly.starts:
+    assert ready.dae.start.starts
+    for item in ready.dae.start.starts:
         assert shown[item.name] == pytest.approx(item.value, abs=1e-12), item.name
 
 
@@ -735,7 +737,7 @@ def test_a_quaternion_and_its_negative_are_one_start_in_a_loop() -> None:
     shown = started(prepared("spatial_four_bar"))
     Q = {ball: np.array([shown[f"{ball}.Q_rel[{k}]"] for k in range(1, 5)]) for ball in ("s1", "s2")}
     ready = ready_of(spatial_four_bar().with_values({f"{ball}.Q_rel": tuple(Q[ball].tolist()) for ball in Q}))
-    names = [item.name for item in ready.dae.assembly.starts]
+    names = [item.name for item in ready.dae.start.starts]
     for ball in Q:
         s = ready.dae.s_default()
         for k in range(1, 5):

@@ -63,11 +63,11 @@ def outputs_at_rest(model: System) -> dict[str, float]:
     """Return the outputs in the equilibrium next to the undeformed shape."""
     dae = derive(model, "joint")
     symbols = dae.symbols()
-    slope = ca.Function("slope", [*symbols], [ca.jacobian(dae.force(*symbols), symbols[0])])
+    slope = ca.Function("slope", [*symbols], [ca.jacobian(dae.equations.force(*symbols), symbols[0])])
     q, none, p = np.zeros(dae.n), np.zeros(0), dae.p_default()
     for _ in range(6):
         at = (q, np.zeros(dae.n), none, none, p, 0.0)
-        q = q - np.linalg.solve(np.array(slope(*at)), np.array(dae.force(*at)).ravel())
+        q = q - np.linalg.solve(np.array(slope(*at)), np.array(dae.equations.force(*at)).ravel())
     y = dae.output(q, np.zeros(dae.n), none, none, np.zeros(dae.n), np.zeros(dae.m + dae.k), none, p, 0.0)
     return dict(zip([item.name for item in dae.outputs], np.array(y).ravel().tolist(), strict=True))
 
@@ -241,7 +241,7 @@ def test_points_and_surface_are_in_the_file_and_change_no_equation(tmp_path: Pat
     full = derive(stressed(), "joint")
     names = [item.name for item in plain.outputs]
     assert names == [item.name for item in full.outputs if "sigma" not in item.name]
-    assert str(plain.force(*plain.symbols())) == str(full.force(*full.symbols()))
+    assert str(plain.equations.force(*plain.symbols())) == str(full.equations.force(*full.symbols()))
 
 
 def test_the_surface_encloses_the_volume_and_moves_as_the_modes_do() -> None:

@@ -582,7 +582,7 @@ def test_any_mass_gives_a_mechanism_or_a_model_error(value: Any) -> None:
         dae = absolute(system)
     except ModelError:
         return
-    M = np.array(dae.M(np.zeros(3), dae.p_default()))
+    M = np.array(dae.equations.M(np.zeros(3), dae.p_default()))
     assert M[0, 0] > 0
     assert np.isfinite(M).all()
 
@@ -682,7 +682,7 @@ def test_with_values_leaves_the_original_as_it_was(name: str) -> None:
 
 def test_with_values_frees_a_start_value() -> None:
     dae = absolute(pendulum().with_values({"hinge.phi": None}))
-    assert [item.name for item in dae.assembly.starts] == ["hinge.w"]
+    assert [item.name for item in dae.start.starts] == ["hinge.w"]
 
 
 def test_with_values_reaches_a_parameter_of_a_subsystem() -> None:
@@ -808,7 +808,10 @@ def test_two_instances_of_one_system_do_not_touch_each_other() -> None:
     p = ca.vertcat(*(ca.SX.sym(item.name) for item in dae.parameters))
     right = [k for k, item in enumerate(dae.parameters) if item.name.startswith("right.")]
     shown = ca.vertcat(
-        dae.force(q, v, [], u, p, t)[:3], dae.Phi(q, p, t)[:2], ca.vec(dae.M(q, p)[:3, :]), dae.gamma(q, v, p, t)[:2]
+        dae.equations.force(q, v, [], u, p, t)[:3],
+        dae.constraints.Phi(q, p, t)[:2],
+        ca.vec(dae.equations.M(q, p)[:3, :]),
+        dae.constraints.gamma(q, v, p, t)[:2],
     )
     assert right
     assert not ca.depends_on(shown, ca.vertcat(q[3:], v[3:], u[1], p[right]))
@@ -833,9 +836,9 @@ def test_an_axis_force_in_a_subsystem_acts_on_the_joint_of_its_own_system() -> N
     dae = absolute(system)
     q = np.array([0.0, 0.0, 0.5, 0.0, 0.0, 0.5])
     assert dae.coordinates[5] == "left.link.phi"
-    assert float(dae.potential(q, dae.p_default(), 0.0)) == pytest.approx(8.0 * 0.5**2 / 2, rel=1e-15)
+    assert float(dae.energies.potential(q, dae.p_default(), 0.0)) == pytest.approx(8.0 * 0.5**2 / 2, rel=1e-15)
     np.testing.assert_allclose(
-        np.array(dae.force(q, np.zeros(6), [], np.zeros(1), dae.p_default(), 0.0)).reshape(-1),
+        np.array(dae.equations.force(q, np.zeros(6), [], np.zeros(1), dae.p_default(), 0.0)).reshape(-1),
         [0, 0, 0, 0, 0, -4.0],
         atol=1e-15,
     )

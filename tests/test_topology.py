@@ -175,9 +175,9 @@ def test_a_loop_is_named_by_the_joints_on_the_way_round_alone() -> None:
     system = replace(loop, components=(*loop.components, *more), connections=(*moved, *(connect(*p) for p in hung)))
     for coordinates in ("absolute", "joint"):
         dae = derive(system, coordinates)
-        (found,) = dae.assembly.loops
+        (found,) = dae.start.loops
         assert set(found.joints) == {"crank", "rod", "pin", "slider"}
-        names = dae.assembly.constraint_names
+        names = dae.start.constraint_names
         assert [names[row] in found.joints for row in range(len(names))] == [
             row in found.rows for row in range(len(names))
         ]
@@ -231,7 +231,7 @@ def test_gears_between_all_joints_of_a_spatial_loop_leave_the_slider_off_the_tre
     gears = (Gear(f"gear_{one}_{two}", joint_a=one, joint_b=two) for one, two in (("crank", "rod"), ("rod", "pin")))
     rack = Gear("rack", joint_a="slider", joint_b="crank")
     dae = derive(replace(loop, components=(*loop.components, *gears, rack)), "joint")
-    assert [item.joint for item in dae.roles if not item.carries] == ["slider"]
+    assert [item.joint for item in dae.about.roles if not item.carries] == ["slider"]
 
 
 def test_gears_between_all_angles_of_a_spatial_loop_are_refused_with_the_one_that_is_off_the_tree() -> None:

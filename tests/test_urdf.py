@@ -105,12 +105,12 @@ def instant(
     dae = derive(system.with_values(starts), coordinates)
     s, p, t = dae.s_default(), dae.p_default(), 0.0
     u = np.array([efforts.get(item.name, 0.0) for item in dae.inputs])
-    q = np.array(dae.assembly.guess(s, p, t), dtype=float).ravel()
+    q = np.array(dae.start.guess(s, p, t), dtype=float).ravel()
     v = _rates(dae, q, s, p)
     a, lambda_ = dae.acceleration(q, v, [], u, p, t)
-    y = dae.output(q, v, [], dae.assembly.counted(q, s, p, t), a, lambda_, u, p, t)
+    y = dae.output(q, v, [], dae.start.counted(q, s, p, t), a, lambda_, u, p, t)
     found = dict(zip((item.name for item in dae.outputs), np.array(y).ravel().tolist(), strict=True))
-    assert max([0.0, *np.abs(np.array(dae.Phi(q, p, t))).ravel()]) < 1e-13
+    assert max([0.0, *np.abs(np.array(dae.constraints.Phi(q, p, t))).ravel()]) < 1e-13
     return Instant(found)
 
 
@@ -119,8 +119,8 @@ def _rates(dae: Dae, q: Array, s: Array, p: Array) -> Array:
     zero = np.zeros(dae.n)
 
     def residual(v: Array) -> Array:
-        moving = np.array(dae.Phi_q(q, p, 0.0)) @ v
-        return np.concatenate([moving.ravel(), np.array(dae.assembly.rates(q, v, s, p, 0.0)).ravel()])
+        moving = np.array(dae.constraints.Phi_q(q, p, 0.0)) @ v
+        return np.concatenate([moving.ravel(), np.array(dae.start.rates(q, v, s, p, 0.0)).ravel()])
 
     rows = np.array([residual(unit) - residual(zero) for unit in np.eye(dae.n)]).T
     found: Array = np.linalg.lstsq(rows, -residual(zero), rcond=None)[0]

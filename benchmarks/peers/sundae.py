@@ -81,12 +81,12 @@ def compiled(dae: Dae) -> tuple[Callable[..., None], Callable[..., None]]:
     y, yp, cj, t = ca.SX.sym("y", 2 * n + 2 * m), ca.SX.sym("yp", 2 * n + 2 * m), ca.SX.sym("cj"), 0.0
     q, v, lambda_, mu = ca.vertsplit(y, [0, n, 2 * n, 2 * n + m, 2 * n + 2 * m])
     p, u = dae.p_default(), np.zeros(len(dae.inputs))
-    M, P = dae.M(q, p), dae.Phi_q(q, p, t)
+    M, P = dae.equations.M(q, p), dae.constraints.Phi_q(q, p, t)
     residual = ca.vertcat(
         M @ (yp[:n] - v) + P.T @ mu,
-        M @ yp[n : 2 * n] + P.T @ lambda_ - dae.force(q, v, [], u, p, t),
-        dae.Phi(q, p, t),
-        P @ v + dae.Phi_t(q, p, t),
+        M @ yp[n : 2 * n] + P.T @ lambda_ - dae.equations.force(q, v, [], u, p, t),
+        dae.constraints.Phi(q, p, t),
+        P @ v + dae.constraints.Phi_t(q, p, t),
     )
     jacobian = ca.jacobian(residual, y) + cj * ca.jacobian(residual, yp)
     functions = [

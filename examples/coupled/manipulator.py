@@ -80,7 +80,9 @@ def monolithic(every: float, stop: float = STOP) -> tuple[Array, dict[str, Array
     u = ca.vertcat(s, k)
     y = oil.output([], [], p, [], [], [], u, p_oil, 0.0)
     f = y[[item.name for item in oil.outputs].index("f")]
-    rate = ca.vertcat(v, arm.free_acceleration(q, v, [], f, p_arm, 0.0), oil.flow([], [], p, u, p_oil, 0.0))
+    rate = ca.vertcat(
+        v, arm.equations.free_acceleration(q, v, [], f, p_arm, 0.0), oil.equations.flow([], [], p, u, p_oil, 0.0)
+    )
     x = ca.vertcat(q, v, p)
     slope = ca.Function("slope", [x, k], [ca.densify(rate)])
     shown = ca.Function("shown", [x, k], [ca.densify(ca.vertcat(s, p, f))])

@@ -61,7 +61,7 @@ def work(model: Model, tolerance: float, steps: int) -> tuple[float, float]:
             better, _ = step.correct[0](*given, z)
             z, d, count = better, np.array(better - z).ravel(), count + 1
         x = np.array(step.result(*given, z)).ravel()
-        residual = max(residual, float(np.abs(np.array(prepared.dae.Phi(x[:n], p, 0))).max()))
+        residual = max(residual, float(np.abs(np.array(prepared.dae.constraints.Phi(x[:n], p, 0))).max()))
     return count / steps, residual
 
 

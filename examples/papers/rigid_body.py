@@ -155,8 +155,8 @@ def arm_energies(h: float, projection: str) -> Array:
     energies = []
     for x in states(prepared, len(TIMES) * half, h, every=half):
         q, p = x[:n], dae.p_default()
-        v = np.linalg.solve(np.array(dae.M(q, p)), x[n : 2 * n]) if projection == "none" else x[n : 2 * n]
-        energies.append(float(dae.kinetic(q, v, p)) + float(dae.potential(q, p, 0.0)))
+        v = np.linalg.solve(np.array(dae.equations.M(q, p)), x[n : 2 * n]) if projection == "none" else x[n : 2 * n]
+        energies.append(float(dae.energies.kinetic(q, v, p)) + float(dae.energies.potential(q, p, 0.0)))
     return np.abs(np.array(energies[1:]) - energies[0])
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from mbfmu.dae.absolute import absolute
 from mbfmu.dae.choice import chosen
-from mbfmu.dae.dae import Dae, Sampling
+from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.modes import refuse_switched, switched
 from mbfmu.dae.events.stepping import stepped
 from mbfmu.dae.first_order import first_order
 from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
 from mbfmu.dae.naming import with_names
+from mbfmu.dae.parts.sampling import Sampling
 from mbfmu.dae.pressed import pressed
 from mbfmu.dae.redundancy import independent
 from mbfmu.dae.signals import Clock, Layout, MemorySignal, ParameterSignal, Signal, StateSignal

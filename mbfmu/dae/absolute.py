@@ -68,8 +68,8 @@ def _coordinates(bodies: Bodies) -> Coordinates:
     held = [edge for edge in bodies.tree.order if edge.far in bodies.bonded]
     for edge in held:
         links.add(_free(bodies, edge.far) if edge.path else bond(bodies, edge))
-        pose, *rate = links.origin(edge.far)
-        poses[edge.far], rates[edge.far] = pose, (rate[0], rate[1])
+        poses[edge.far], *others = links.origin(edge.far)
+        rates[edge.far] = others[0], others[1]
     empty = ca.SX(0, 1)
     return Coordinates(
         names=tuple(links.names),

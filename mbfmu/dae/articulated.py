@@ -29,7 +29,7 @@ from mbfmu.dae.recursive import (
 )
 from mbfmu.model.relative import cross, moment_of
 
-SX = Any
+SX = ca.SX
 
 
 class Articulated:
@@ -101,7 +101,7 @@ class Articulated:
                 b_w[number], b_v[number] = moves.b_w[number], moves.b_v[number]
                 if link.parent >= 0:
                     b_v[number] += moves.W[link.parent] @ link.r
-        own: list[SX] = [None] * len(links)
+        own = [ca.SX()] * len(links)
         for number in reversed(range(len(links))):
             link, P = links[number], links[number].parent
             u = force[link.columns, :] - link.S_w.T @ p_w[number] - link.S_v.T @ p_v[number]

@@ -1,4 +1,4 @@
-"""Assembly: the start values a user gives, as equations, and a first pose along the spanning tree."""
+"""Start: the start values a user gives, as equations, and a first pose along the spanning tree."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,8 +7,8 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, Coordinates, labels
-from mbfmu.dae.dae import Assembly, Loop, size_of
 from mbfmu.dae.merged import merged
+from mbfmu.dae.parts.start import Loop, Start, size_of
 from mbfmu.dae.signals import ParameterSignal
 from mbfmu.dae.topology import Group
 from mbfmu.dae.tree_coordinates import tree_coordinates, tree_links
@@ -29,7 +29,7 @@ def holonomic_rows(bodies: Bodies) -> tuple[SX, tuple[str, ...]]:
     return ca.vertcat(ca.SX(0, 1), *(Phi for _, Phi in rows)), names
 
 
-def assembly(bodies: Bodies, closing: SX, constraint_names: tuple[str, ...]) -> Assembly:
+def assembly(bodies: Bodies, closing: SX, constraint_names: tuple[str, ...]) -> Start:
     """Return the start values, the equations they stand for, and the pose that the spanning tree gives.
 
     Where equations remain that this pose may not meet, closed poses are sought in the coordinates of the joints,
@@ -85,7 +85,7 @@ def assembly(bodies: Bodies, closing: SX, constraint_names: tuple[str, ...]) -> 
     else:
         within, placed = assembly(tree, *holonomic_rows(tree)), _from_tree(bodies, tree, joints, s)
         guess = merged("guess", [s, p, t], [placed(within.guess(s, p, t), s, p, t)])
-    return Assembly(
+    return Start(
         starts=tuple(parameter(entry, tunable=False) for entry in asked.given),
         closing=merged("closing", [q, p, t], [ca.densify(closing)]),
         positions=ca.Function("positions", [q, s, p, t], [positions]),
@@ -214,7 +214,7 @@ class _Asked:
         """
         wanted, guesses = (self.wanted(f"{path}.{name}", value, guess) for guess in (False, True))
         complete = all(entry is not None for entry in wanted)
-        begun = [first if first is not None else other for first, other in zip(wanted, guesses, strict=True)]
+        begun: list[Any] = [first if first is not None else other for first, other in zip(wanted, guesses, strict=True)]
         if neutral and all(entry is not None for entry in begun):
             begun = ca.vertsplit(ca.vertcat(*begun) / ca.norm_2(ca.vertcat(*begun)))
         if wraps:
@@ -259,10 +259,10 @@ class _Asked:
             self.leanings.append(apart if met is None else (1 - met) * apart)
 
     def _note(self, into: dict[str, SX], name: str, shown: SX, wanted: list[SX | None]) -> None:
-        for number, full in enumerate(labels(name, shown)):
-            if wanted[number] is not None:
-                into[full] = expression(shown)[number] - wanted[number]
-                self.sizes[full] = size_of(wanted[number])
+        for number, (full, start) in enumerate(zip(labels(name, shown), wanted, strict=True)):
+            if start is not None:
+                into[full] = expression(shown)[number] - start
+                self.sizes[full] = size_of(start)
 
     def wanted(self, name: str, like: SX, guess: bool = False) -> list[SX | None]:
         """Return the start values of a quantity, or its guesses; None for entries without."""
@@ -374,7 +374,7 @@ def _moving(bodies: Bodies, asked: _Asked, coordinates: dict[str, dict[str, SX]]
                 return None
             symbols[path][motion.position] = ca.SX.sym(motion.position, len(wanted))
             places.append(coordinates[path][motion.position])
-            rates += wanted
+            rates += [entry for entry in wanted if entry is not None]
     x = ca.vertcat(ca.SX(0, 1), *(symbol for each in symbols.values() for symbol in each.values()))
     q = _placed(bodies, symbols, {}, {})
     v = ca.jtimes(q, x, ca.vertcat(ca.SX(0, 1), *rates)) + ca.jacobian(q, bodies.t)

@@ -13,7 +13,7 @@ from mbfmu.dae.start import TOLERANCE, column, missed
 Array = npt.NDArray[np.float64]
 Closed = Callable[[Array], Array | None]
 """Function that returns the closed pose which the assembly finds from a first pose, both in the coordinates in which it
-is sought (`Assembly.sought`), shape (number of these,); None without one."""
+is sought (`Start.sought`), shape (number of these,); None without one."""
 
 Posed = Callable[[Array], Array]
 """Function that returns q of such coordinates, shape (n,)."""
@@ -39,7 +39,7 @@ def start_notices(dae: Dae, closed: Closed, s: Array, p: Array) -> tuple[str, ..
         s: start values of the assembly, shape (number of them,).
         p: parameters, shape (n_p,).
     """
-    of = dae.assembly
+    of = dae.start
     first = column(of.sought.guess(s, p, 0.0))
     found = closed(first)
     if found is None:
@@ -53,7 +53,7 @@ def start_notices(dae: Dae, closed: Closed, s: Array, p: Array) -> tuple[str, ..
 
 
 def _given_way(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
-    moved = zip(dae.assembly.position_names, missed(dae, q, s, p, 0.0), strict=True)
+    moved = zip(dae.start.position_names, missed(dae, q, s, p, 0.0), strict=True)
     told = [f"{name} by {size:.1g}" for name, size in moved if size > TOLERANCE]
     if told:
         yield (
@@ -65,13 +65,13 @@ def _given_way(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
 def _other_branch(
     dae: Dae, closed: Closed, posed: Posed, first: Array, found: Array, s: Array, p: Array
 ) -> Iterator[str]:
-    if not dae.assembly.loops or dae.skeleton is None:
+    if not dae.start.loops or dae.skeleton is None:
         return
     other = _other(dae, closed, posed, first, found, s, p)
     if other is None:
         return
     taken, left = (_joint_coordinates(dae, posed(x), p) for x in (found, other))
-    given = {name.partition("[")[0] for name in dae.assembly.met_names}
+    given = {name.partition("[")[0] for name in dae.start.met_names}
     apart = {
         name: abs(math.remainder(left[name] - value, math.tau) if unit == "rad" else left[name] - value)
         for name, (value, unit) in _with_units(dae, taken).items()
@@ -130,7 +130,7 @@ def _other(dae: Dae, closed: Closed, posed: Posed, first: Array, found: Array, s
 
 def _astray(dae: Dae, q: Array, s: Array, p: Array) -> float:
     """Return the largest distance of a coordinate from its guess, m or rad."""
-    return float(np.max(np.abs(column(dae.assembly.leanings(q, s, p, 0.0))), initial=0.0))
+    return float(np.max(np.abs(column(dae.start.leanings(q, s, p, 0.0))), initial=0.0))
 
 
 def _joint_coordinates(dae: Dae, q: Array, p: Array) -> dict[str, float]:

@@ -20,13 +20,12 @@ N^T N' = I: no pivoting is needed. With w = 0, R selects the last m - d rows.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
 from mbfmu.dae.kkt import Factor
 
-SX = Any
+SX = ca.SX
 DAMPING = 1e-14
 """Part of the mean diagonal of A A^T that is added to it, so that a singular position leaves N finite."""
 

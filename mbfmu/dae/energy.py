@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
+from casadi import SX
 
-from mbfmu.dae.dae import SX, Dae
+from mbfmu.dae.dae import Dae
 from mbfmu.dae.merged import merged
 from mbfmu.dae.signals import Signal, StateSignal
 from mbfmu.errors import UsageError
@@ -40,40 +41,30 @@ class Conserved(NamedTuple):
     undriven: bool = False
 
 
-WITH_STATES = ("force", "free_acceleration", "momentum_rate", "impulse_rate", "flow")
-"""Functions of (q, v, z, u, p, t) that steppers call."""
-
-
 def with_balance(dae: Dae) -> Dae:
     """Return the equations with the output `energy.balance`, and a first-order state for it.
 
     Raises:
         UsageError: the equations have no energy that forces change by their power.
     """
-    if dae.power is None:
+    if dae.energies.power is None:
         what = "is a block of equations" if not dae.n else "has a kinetic energy that is not quadratic in the rates"
         raise UsageError(f"'{dae.name}' {what}: it has no energy balance")
     longer = replace(dae, states=(*dae.states, StateSignal(EXPECTED, "J", "", None, _size(dae), controlled=False)))
     q, v, z, u, p, t = given = longer.symbols()
     own = z[: dae.n_z]
-    s = ca.SX.sym("s", len(dae.starts) - len(dae.assembly.starts))
+    s = ca.SX.sym("s", len(dae.starts) - len(dae.start.starts))
     turned, a = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("a", dae.n)
     lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
-    stored = dae.kinetic(q, v, p) + dae.potential(q, p, t)
+    stored = dae.energies.kinetic(q, v, p) + dae.energies.potential(q, p, t)
 
     def function(name: str, arguments: list[SX], result: SX) -> Any:
         return merged(name, arguments, [ca.densify(result)])
 
-    changed = {name: getattr(dae, name)(q, v, own, u, p, t) for name in WITH_STATES}
-    changed["flow"] = ca.vertcat(changed["flow"], supplied(dae, q, v, own, u, p, t))
-    first = dae.first_states(q, v, s, p, t) if dae.first_states else s
+    called = [q, v, own, u, p, t]
+    first = dae.start.first_states(q, v, s, p, t) if dae.start.first_states else s
     every = [q, v, z, turned, a, lambda_, u, p, t]
     shown = dae.output(q, v, own, turned, a, lambda_, u, p, t)
-    sampling = dae.sampling
-    if sampling:
-        due = ca.SX.sym("due", dae.n_c)
-        after = sampling.update(q, v, own, u, p, t, due)
-        sampling = replace(sampling, update=function("update", [*given, due], after))
     switching = dae.switching and replace(
         dae.switching,
         guards=function("guards", list(given), dae.switching.guards(q, v, own, u, p, t)),
@@ -84,11 +75,11 @@ def with_balance(dae: Dae) -> Dae:
         longer,
         outputs=(*dae.outputs, Signal(BALANCE, "J", text, "output")),
         output=function("output", every, ca.vertcat(shown, stored - z[-1])),
-        power=function("power", list(given), dae.power(q, v, own, u, p, t)),
-        first_states=function("first_states", [q, v, s, p, t], ca.vertcat(first, stored)),
-        sampling=sampling,
+        equations=dae.equations.reading(given, called, supplied(dae, q, v, own, u, p, t)),
+        energies=dae.energies.reading(given, called),
+        start=replace(dae.start, first_states=function("first_states", [q, v, s, p, t], ca.vertcat(first, stored))),
+        sampling=dae.sampling and dae.sampling.reading(given, called),
         switching=switching,
-        **{name: function(name, list(given), result) for name, result in changed.items()},
     )
 
 
@@ -96,7 +87,7 @@ def _carried(dae: Dae, q: SX, v: SX, z: SX, p: SX, t: SX) -> Any:
     """Return the Function (q, v, v1, z, p, t) -> first-order states after an impact, with the energy that it takes."""
     assert dae.switching is not None
     v1, own = ca.SX.sym("v1", dae.n), z[: dae.n_z]
-    lost = dae.kinetic(q, v1, p) - dae.kinetic(q, v, p)
+    lost = dae.energies.kinetic(q, v1, p) - dae.energies.kinetic(q, v, p)
     after = ca.vertcat(dae.switching.carried(q, v, v1, own, p, t), z[-1] + lost)
     return merged("carried", [q, v, v1, z, p, t], [ca.densify(after)])
 
@@ -113,9 +104,9 @@ def supplied(dae: Dae, q: SX, v: SX, z: SX, u: SX, p: SX, t: SX) -> SX:
         p: parameters, SX, shape (n_p,).
         t: time, SX, s.
     """
-    assert dae.power is not None
-    power = dae.power(q, v, z, u, p, t)
-    driven = dae.c(q, p, t)
+    assert dae.energies.power is not None
+    power = dae.energies.power(q, v, z, u, p, t)
+    driven = dae.constraints.c(q, p, t)
     if not driven.is_zero():
         power += ca.dot(dae.acceleration(q, v, z, u, p, t)[1], driven)
     return power
@@ -125,17 +116,17 @@ def constant_of(dae: Dae) -> Conserved:
     """Return the energy balance if it is an output; the energy if the equations can change it by inputs alone."""
     if any(item.name == BALANCE for item in dae.outputs):
         return Conserved(BALANCE)
-    if dae.power is None or dae.switching:  # impacts and friction take energy
+    if dae.energies.power is None or dae.switching:  # impacts and friction take energy
         return Conserved()
     q, v, z, u, p, t = dae.symbols()
-    still = dae.power(q, v, z, ca.SX.zeros(u.numel()), p, t)
-    return Conserved(STORED[0], True) if still.is_zero() and dae.c(q, p, t).is_zero() else Conserved()
+    still = dae.energies.power(q, v, z, ca.SX.zeros(u.numel()), p, t)
+    return Conserved(STORED[0], True) if still.is_zero() and dae.constraints.c(q, p, t).is_zero() else Conserved()
 
 
 def _size(dae: Dae) -> float:
     """Return a usual size of the energy, J: a power of two, from masses and forces at the start, at a rate of 1."""
-    s, p = dae.s_default()[: len(dae.assembly.starts)], dae.extended(dae.p_default())
-    q, still = dae.assembly.guess(s, p, 0.0), np.zeros(dae.n)
-    force = dae.force(q, still, np.zeros(dae.n_z), dae.u_default(), p, 0.0)
-    size = float(ca.trace(dae.M(q, p)) / 2 + ca.norm_1(force))
+    s, p = dae.s_default()[: len(dae.start.starts)], dae.extended(dae.p_default())
+    q, still = dae.start.guess(s, p, 0.0), np.zeros(dae.n)
+    force = dae.equations.force(q, still, np.zeros(dae.n_z), dae.u_default(), p, 0.0)
+    size = float(ca.trace(dae.equations.M(q, p)) / 2 + ca.norm_1(force))
     return 2.0 ** round(math.log2(size)) if math.isfinite(size) and size > 0 else 1.0

@@ -4,23 +4,30 @@ Constraints, potentials and loads are derived from expressions of frames by auto
 the bodies comes from the module of the coordinates, `absolute` or `joint`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import casadi as ca
+from casadi import Function
 
 from mbfmu.dae.assembly import assembly, holonomic_rows, parameters
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.calculated import calculated
-from mbfmu.dae.dae import Dae, Pressing, Sampling
+from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.contacts import switches_of
 from mbfmu.dae.inertia import InertialTerms
-from mbfmu.dae.loads import loads
-from mbfmu.dae.merged import Later, merged
+from mbfmu.dae.loads import Loads, loads
+from mbfmu.dae.merged import merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Connected, Source
 from mbfmu.dae.outputs import Outputs, outputs
+from mbfmu.dae.parts.about import About
+from mbfmu.dae.parts.constraints import Constraints
+from mbfmu.dae.parts.equations import Equations
+from mbfmu.dae.parts.pressing import Pressing
+from mbfmu.dae.parts.sampling import Sampling
+from mbfmu.dae.parts.writer import Writer, dense
 from mbfmu.dae.reactions import multipliers
 from mbfmu.dae.roles import roles
 from mbfmu.dae.signals import Signal
@@ -42,40 +49,26 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     q, v, p, t = bodies.q, bodies.v, bodies.p, bodies.t
     if not q.numel():
         raise ModelError(f"system '{bodies.mechanism.name}' has no body that can move: add one")
-    gravity = bodies.gravity()
-    weight = ca.SX(0)
-    for number, inertia in bodies.moving():
-        weight -= inertia.m * ca.dot(gravity, bodies.center(number).r_0)
-    found = loads(bodies)
+
+    # Potential V, forces of force elements, and constraints Phi(q, p, t) = 0 and G v + g = 0
+    acting = loads(bodies)
+    weight = _weight(bodies)
+    V = weight + acting.potential
     Phi, constraint_names = holonomic_rows(bodies)
     velocity_rows = ca.vertcat(ca.SX(0, 1), *(item.velocity for item in bodies.equations.values()))
 
-    load = found.applied - ca.gradient(found.potential, q)
-    falling = cache(lambda: ca.gradient(weight, q))
-    V = weight + found.potential
-    Phi_q, Phiddot = ca.jacobian(Phi, q), bodies.dot(bodies.dot(Phi))
-    G = ca.jacobian(velocity_rows, v)
-    g = ca.substitute(velocity_rows, v, ca.SX.zeros(v.shape[0], 1))
-    force = ca.SX.sym("force", q.numel())
-
-    shown = outputs(bodies, inertial.T, V, Phi, velocity_rows, found, inertial.transmitted)
-    network = bodies.network.connected(found.signals, found.u, _sources(shown), found.rates)
-    held = [found.signals[number].name for number in found.sampled]
-    _refuse_motions(bodies, network.signals, found.signals)
+    # Outputs y, and what wires and blocks make of them
+    shown = outputs(bodies, inertial.T, V, Phi, velocity_rows, acting, inertial.transmitted)
+    network = bodies.network.connected(acting.signals, acting.u, _sources(shown), acting.rates)
+    _refuse_motions(bodies, network.signals, acting.signals)
     u, z = network.u, ca.vertcat(ca.SX(0, 1), *bodies.network.z.values())
     switches = switches_of(bodies, network.signals, u, shown, bodies.mechanism.names)
-    late = dict(switches.names) if switches else {}
+
+    write = Writer(q, v, z, u, p, t, lambda result: dense(network.insert(result)))
     bound = [entry for entry in bodies.mechanism.entries.values() if not entry.free]
     bound_values = ca.vertcat(ca.SX(0, 1), *(resolve(bodies.mechanism, entry, bodies.symbols) for entry in bound))
-
-    def function(name: str, arguments: list[SX], result: SX) -> Any:
-        whole = network.insert(result)
-        return merged(name, arguments, [ca.densify(whole) if whole.is_column() else whole])
-
-    def later(name: str, arguments: list[SX], result: Callable[[], SX]) -> Any:
-        return Later(lambda: function(name, arguments, result()))
-
     shaping = ca.densify(ca.vertcat(Phi, velocity_rows, *_places(bodies), network.timing))
+    held = [acting.signals[index].name for index in acting.sampled]
     dae = Dae(
         name=bodies.mechanism.name,
         description=bodies.mechanism.description,
@@ -85,63 +78,116 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         bound=calculated(bound, ca.vertsplit(bound_values), bodies.entries),
         outputs=(*shown.signals, *(signal for signal, _ in network.shown)),
         states=network.states,
-        m=Phi.numel(),
-        k=velocity_rows.numel(),
-        inertia=lambda: function("M", [q, p], inertial.M()),
-        mass_solve=later("mass_solve", [q, p, force], lambda: inertial.solve(force)),
-        force=later("force", [q, v, z, u, p, t], lambda: load - inertial.bias),
-        flow=function("flow", [q, v, z, u, p, t], network.flow),
-        free_acceleration=function("free_acceleration", [q, v, z, u, p, t], inertial.free(load)),
-        Phi=function("Phi", [q, p, t], Phi),
-        Phi_q=function("Phi_q", [q, p, t], Phi_q),
-        Phi_t=function("Phi_t", [q, p, t], ca.jacobian(Phi, t)),
-        gamma=function("gamma", [q, v, p, t], -Phiddot),
-        G=function("G", [q, p, t], G),
-        g=function("g", [q, p, t], g),
-        gamma_G=function("gamma_G", [q, v, p, t], -bodies.dot(velocity_rows)),
-        momentum=later("momentum", [q, v, p], inertial.momentum),
-        momentum_rate=later("momentum_rate", [q, v, z, u, p, t], lambda: inertial.T_q() + load - falling()),
-        impulse_rate=later("impulse_rate", [q, v, z, u, p, t], lambda: inertial.regular_T_q() + load - falling()),
-        kinetic=later("kinetic", [q, v, p], lambda: inertial.T),
-        potential=function("potential", [q, p, t], V),
-        angles=function("angles", [q, p, t], shown.angles),
+        equations=_motion(bodies, inertial, acting, weight, network, write),
+        constraints=_constraints(bodies, Phi, velocity_rows, write),
+        energies=write.energies(
+            kinetic=lambda: inertial.T,
+            potential=V,
+            power=lambda: ca.dot(acting.applied, v) + ca.jacobian(V, t),
+        ),
+        start=replace(assembly(bodies, Phi, constraint_names), first_states=first_states_of(network, q, v, p, t)),
         output=ca.Function(  # equal operations are merged where it is written, with those of the accelerations
             "output",
             [q, v, z, shown.turned, shown.a, shown.lambda_, u, p, t],
             [ca.densify(network.insert(ca.vertcat(shown.y, *(value for _, value in network.shown))))],
         ),
-        bound_values=function("bound_values", [p], bound_values),
-        n_angles=shown.angles.numel(),
-        assembly=assembly(bodies, Phi, constraint_names),
-        skeleton=skeleton(bodies),
-        sampled=tuple(number for number, item in enumerate(network.signals) if item.name in held),
+        angles=write.function("angles", write.pose, shown.angles),
+        bound_values=write.function("bound_values", [p], bound_values),
+        sampled=tuple(index for index, item in enumerate(network.signals) if item.name in held),
         formulas=tuple(item.name for item in network.signals if item.name in bodies.formulas and item.type == "Real"),
-        power=later("power", [q, v, z, u, p, t], lambda: ca.dot(found.applied, v) + ca.jacobian(V, t)),
-        resisting=found.resisting or bool(ca.depends_on(network.insert(found.u), ca.vertcat(q, v))),
+        sampling=sampling_of(network, q, v, z, p, t),
         switches=switches,
-        pressing=_pressing(bodies, shown, network.signals, u, function),
-        ends=tuple(f"'{path}' {joint.ends}" for path, joint in bodies.mechanism.of(Joint).items() if joint.ends),
-        flexible=tuple(_shapes(bodies)),
-        roles=roles(bodies),
-        impulses=lambda: function("impulse", [q, v, p], inertial.impulse()),
-        **network_parts(network, q, v, z, p, t),
+        pressing=_pressing(bodies, shown, network.signals, write),
+        skeleton=skeleton(bodies),
+        about=_about(bodies),
     )
+    late = dict(switches.names) if switches else {}
     return with_names(
         dae, {name: full for name, full in bodies.mechanism.names.items() if name not in late}, network.driven
     )
 
 
-def _pressing(
-    bodies: Bodies, shown: Outputs, inputs: tuple[Signal, ...], u: SX, function: Callable[..., Any]
-) -> Pressing | None:
+def _about(bodies: Bodies) -> About:
+    """Return what reports tell of the bodies and joints."""
+    return About(
+        flexible=tuple(_shapes(bodies)),
+        ends=tuple(f"'{path}' {joint.ends}" for path, joint in bodies.mechanism.of(Joint).items() if joint.ends),
+        roles=roles(bodies),
+    )
+
+
+def _weight(bodies: Bodies) -> SX:
+    """Return the potential energy of weight, J: -m g . r_C of all bodies."""
+    gravity, weight = bodies.gravity(), ca.SX(0)
+    for index, inertia in bodies.moving():
+        weight -= inertia.m * ca.dot(gravity, bodies.center(index).r_0)
+    return weight
+
+
+def _motion(
+    bodies: Bodies, inertial: InertialTerms, acting: Loads, weight: SX, network: Connected, write: Writer
+) -> Equations:
+    """Return M a = load - bias, with d/dt (M v) = T_q + load - weight_q; M and bias have the weight.
+
+    Args:
+        bodies: coordinates and frames of the mechanism.
+        inertial: M and what belongs to it.
+        acting: the force elements.
+        weight: potential energy of weight, J.
+        network: blocks and wires.
+        write: makes the Functions.
+    """
+    q, p = bodies.q, bodies.p
+    load = acting.applied - ca.gradient(acting.potential, q)
+    falling = cache(lambda: ca.gradient(weight, q))
+    f = ca.SX.sym("force", q.numel())
+    found = write.equations(
+        f,
+        M=inertial.M,
+        mass_solve=lambda: inertial.solve(f),
+        free_acceleration=inertial.free(load),
+        force=lambda: load - inertial.bias,
+        flow=network.flow,
+        momentum=inertial.momentum,
+        momentum_rate=lambda: inertial.T_q() + load - falling(),
+        impulse_rate=lambda: inertial.regular_T_q() + load - falling(),
+    )
+    return replace(
+        found,
+        impulses=lambda: write.function("impulse", [q, bodies.v, p], inertial.impulse()),
+        resisting=acting.resisting or ca.depends_on(network.insert(acting.u), ca.vertcat(q, bodies.v)),
+    )
+
+
+def _constraints(bodies: Bodies, Phi: SX, velocity_rows: SX, write: Writer) -> Constraints:
+    """Return the constraints of joints and couplings; gamma is -d2/dt2 Phi without accelerations.
+
+    Args:
+        bodies: coordinates and frames of the mechanism.
+        Phi: the holonomic rows, shape (m,).
+        velocity_rows: G v + g, shape (k,).
+        write: makes the Functions.
+    """
+    q, v, t = bodies.q, bodies.v, bodies.t
+    return write.constraints(
+        Phi=Phi,
+        Phi_q=ca.jacobian(Phi, q),
+        Phi_t=ca.jacobian(Phi, t),
+        gamma=-bodies.dot(bodies.dot(Phi)),
+        G=ca.jacobian(velocity_rows, v),
+        g=ca.substitute(velocity_rows, v, ca.SX.zeros(v.shape[0], 1)),
+        gamma_G=-bodies.dot(velocity_rows),
+    )
+
+
+def _pressing(bodies: Bodies, shown: Outputs, inputs: tuple[Signal, ...], write: Writer) -> Pressing | None:
     """Return the forces of joints that depend on the multipliers of their rows.
 
     Args:
         bodies: coordinates and frames of the mechanism.
         shown: the outputs, with the symbols of the multipliers.
         inputs: all inputs.
-        u: their symbols.
-        function: function (name, arguments, result) -> a Function.
+        write: makes the Functions.
     """
     place = {signal.name: number for number, signal in enumerate(inputs)}
     numbers: list[int] = []
@@ -168,29 +214,48 @@ def _pressing(
         laws.append(values)
     if not numbers:
         return None
-    z = ca.vertcat(ca.SX(0, 1), *bodies.network.z.values())
-    arguments = [bodies.q, bodies.v, z, u, bodies.p, bodies.t, shown.lambda_]
-    return Pressing(tuple(numbers), function("pressing", arguments, ca.vertcat(*laws)))
+    return Pressing(tuple(numbers), write.function("pressing", [*write.state, shown.lambda_], ca.vertcat(*laws)))
 
 
-def network_parts(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> dict[str, Any]:
-    """Return the fields of a Dae that say how first-order states begin, and what sampled blocks remember."""
-    parts: dict[str, Any] = {}
-    if any(value is not None for value in network.first):
-        own = [ca.SX.sym(item.name) for item in network.states if item.start is not None]
-        given = iter(own)
-        first = ca.vertcat(*(next(given) if value is None else value for value in network.first))
-        s = ca.vertcat(ca.SX(0, 1), *own)
-        parts["first_states"] = ca.Function("first_states", [q, v, s, p, t], [ca.densify(first)])
-    if network.clocks:
-        parts["sampling"] = Sampling(
-            memory=network.memory,
-            clocks=network.clocks,
-            timing=ca.Function("timing", [p], [network.timing]),
-            first=ca.Function("first", [p], [ca.densify(network.remembered)]),
-            update=merged("update", [q, v, z, network.u, p, t, network.due], [ca.densify(network.updated)]),
-        )
-    return parts
+def first_states_of(network: Connected, q: SX, v: SX, p: SX, t: SX) -> Function | None:
+    """Return how first-order states begin, see `Start`; None: all have start values.
+
+    Args:
+        network: blocks and wires.
+        q: symbols of the coordinates, SX.
+        v: symbols of the rates, SX.
+        p: symbols of the parameters, SX.
+        t: symbol of the time, SX, s.
+    """
+    if all(value is None for value in network.first):
+        return None
+    own = [ca.SX.sym(item.name) for item in network.states if item.start is not None]
+    given = iter(own)
+    first = ca.vertcat(*(next(given) if value is None else value for value in network.first))
+    s = ca.vertcat(ca.SX(0, 1), *own)
+    return ca.Function("first_states", [q, v, s, p, t], [ca.densify(first)])
+
+
+def sampling_of(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> Sampling | None:
+    """Return what sampled blocks remember; None: there are none.
+
+    Args:
+        network: blocks and wires.
+        q: symbols of the coordinates, SX.
+        v: symbols of the rates, SX.
+        z: symbols of the first-order states, SX.
+        p: symbols of the parameters, SX.
+        t: symbol of the time, SX, s.
+    """
+    if not network.clocks:
+        return None
+    return Sampling(
+        memory=network.memory,
+        clocks=network.clocks,
+        timing=ca.Function("timing", [p], [network.timing]),
+        first=ca.Function("first", [p], [ca.densify(network.remembered)]),
+        update=merged("update", [q, v, z, network.u, p, t, network.due], [ca.densify(network.updated)]),
+    )
 
 
 def _sources(shown: Outputs) -> dict[str, Source]:

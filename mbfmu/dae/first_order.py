@@ -7,7 +7,7 @@ import casadi as ca
 from mbfmu.dae.assembly import parameters
 from mbfmu.dae.calculated import calculated
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.equations import network_parts
+from mbfmu.dae.equations import first_states_of, sampling_of
 from mbfmu.dae.merged import merged
 from mbfmu.dae.motionless import without_motion
 from mbfmu.dae.naming import with_names
@@ -47,7 +47,8 @@ def first_order(mechanism: Mechanism) -> Dae:
         states=network.states,
         bound_values=merged("bound_values", [p], [ca.densify(bound_values)]),
         formulas=tuple(item.name for item in network.signals if item.name in formulas and item.type == "Real"),
-        **network_parts(network, none, none, z, p, t),
+        first_states=first_states_of(network, none, none, p, t),
+        sampling=sampling_of(network, none, none, z, p, t),
     )  # fmt: skip
     return with_names(dae, mechanism.names, network.driven)
 

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 
 SX = Any
-"""A CasADi SX expression (CasADi carries no types)."""
+"""An expression: SX, or MX in formulas that call functions, so that neither alone."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def free_notices(dae: Dae, first: Array, x: Array, s: Array, p: Array) -> Iterat
         p: parameters, shape (n_p,).
     """
     yield from _free_pose(dae, first, x, s, p)
-    yield from _free_rates(dae, column(dae.assembly.pose(x, s, p, 0.0)), s, p)
+    yield from _free_rates(dae, column(dae.start.pose(x, s, p, 0.0)), s, p)
 
 
 def _free_pose(dae: Dae, first: Array, x: Array, s: Array, p: Array) -> Iterator[str]:
@@ -41,7 +41,7 @@ def _free_pose(dae: Dae, first: Array, x: Array, s: Array, p: Array) -> Iterator
     ways = free_directions(pose_equations(dae, x, s, p, 0.0))
     if not ways.shape[1]:
         return
-    of, symbol = dae.assembly, ca.MX.sym("x", len(x))
+    of, symbol = dae.start, ca.MX.sym("x", len(x))
     slope = ca.Function("slope", [symbol], [ca.jacobian(of.pose(symbol, s, p, 0.0), symbol)])
     posed, begun = (column(of.pose(item, s, p, 0.0)) for item in (x, first))
     taken, before = (_outputs(dae, q, np.zeros(dae.n), p) for q in (posed, begun))
@@ -73,13 +73,13 @@ def _free_rates(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
     C = np.array(sparse)
     ways = free_directions(C)
     # rates of shapes are zero unless they are freed on purpose: what only they leave free is not reported
-    shapes = [number for _, numbers in dae.flexible for number in numbers]
+    shapes = [number for _, numbers in dae.about.flexible for number in numbers]
     if not free_directions(np.vstack([C, np.eye(dae.n)[shapes]])).shape[1]:
         return
     v = -np.linalg.lstsq(C, c, rcond=None)[0]
-    pushed = np.column_stack([column(dae.momentum(q, way, p)) for way in ways.T])
-    v = v - ways @ np.linalg.solve(ways.T @ pushed, ways.T @ column(dae.momentum(q, v, p)))
-    rates, given, size = _outputs(dae, q, v, p), set(dae.assembly.rate_names), np.max(np.abs(v))
+    pushed = np.column_stack([column(dae.equations.momentum(q, way, p)) for way in ways.T])
+    v = v - ways @ np.linalg.solve(ways.T @ pushed, ways.T @ column(dae.equations.momentum(q, v, p)))
+    rates, given, size = _outputs(dae, q, v, p), set(dae.start.rate_names), np.max(np.abs(v))
     names = [
         name
         for name in _moving(dae, q, ways, p)

@@ -71,8 +71,8 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
             blocks.append(inertia.I_CM)
             parts = [inertia.I_CM * w, inertia.I_CM * w, ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1)]
         else:
-            own = bodies.coordinates.poses[group].angle, bodies.v[7 * place + 3 : 7 * place + 7], inertia.I_CM
-            block, *parts = turning(*own)
+            state = bodies.coordinates.poses[group].angle, bodies.v[7 * place + 3 : 7 * place + 7], inertia.I_CM
+            block, *parts = turning(*state)
             blocks.append(block)
         translation = [inertia.m * velocity, inertia.m * velocity, still, still, still]
         for column, first, second in zip(columns, translation, parts, strict=True):

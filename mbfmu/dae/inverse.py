@@ -13,8 +13,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from casadi import SX
 
-from mbfmu.dae.dae import SX, Dae
+from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.modes import refuse_switched
 from mbfmu.dae.motionless import without_motion
 from mbfmu.dae.signals import Signal
@@ -51,9 +52,9 @@ def inverse_of(dae: Dae) -> Dae:
     for k, item in enumerate(others):
         u[dae.inputs.index(item)] = rest[k]
     probe = dae.symbols()
-    B = ca.jacobian(dae.force(*probe), probe[3])[:, driven]
+    B = ca.jacobian(dae.equations.force(*probe), probe[3])[:, driven]
     B = ca.substitute(B, ca.vertcat(probe[0], probe[1], probe[4], probe[5]), ca.vertcat(q, v, p, t))
-    needed = dae.M(q, p) @ a - dae.force(q, v, z, u, p, t)
+    needed = dae.equations.M(q, p) @ a - dae.equations.force(q, v, z, u, p, t)
     effort = B.T @ needed if _selects(B) else ca.solve(ca.densify(B), needed)
     acting = ca.SX(u)
     for k, row in enumerate(driven):
@@ -100,7 +101,7 @@ def _refuse(dae: Dae) -> None:
             f"'{dae.name}' has states or given motions of its own ({', '.join(names)}), which no motion gives"
         )
     q, v, z, u, p, t = dae.symbols()
-    B = ca.jacobian(dae.force(q, v, z, u, p, t), u)
+    B = ca.jacobian(dae.equations.force(q, v, z, u, p, t), u)
     driven = [k for k, item in enumerate(dae.inputs) if item.unit in EFFORT_UNITS]
     idle = [name for k, name in enumerate(dae.coordinates) if not B[k, driven].nnz()]
     if idle or len(driven) != dae.n:
@@ -120,8 +121,8 @@ def _selects(B: SX) -> bool:
 
 def _start(dae: Dae) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Return the coordinates at the model's start, shape (n,)."""
-    s = dae.s_default()[: len(dae.assembly.starts)]
-    return np.array(dae.assembly.guess(s, dae.p_default(), 0.0), dtype=np.float64).ravel()
+    s = dae.s_default()[: len(dae.start.starts)]
+    return np.array(dae.start.guess(s, dae.p_default(), 0.0), dtype=np.float64).ravel()
 
 
 def _text(item: Signal) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-SX = Any
+SX = ca.SX
 
 LEAST_PIVOT = 1e-9
 """Smallest accepted pivot of the Schur complement relative to its usual diagonal. Coordinates are known to about 1e-14,
@@ -132,7 +132,8 @@ class SchurFactor:
     """
 
     def __init__(self, mass_solve: OverMass, C: SX, M: SX | None = None) -> None:
-        self.C, self._M, self._over = C, M, mass_solve
+        self.C, self._over = C, mass_solve
+        self._M: Any = M
         self.mass_solve: Callable[[SX], SX] = mass_solve
         self._schur: Factor | None = None
         self._MiCt = mass_solve(C.T)

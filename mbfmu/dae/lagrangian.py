@@ -6,10 +6,13 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.calculated import calculated
-from mbfmu.dae.dae import Assembly, Dae, size_of
-from mbfmu.dae.events.gaps import FrictionSignal, GapSignal, Switches
+from mbfmu.dae.dae import Dae
 from mbfmu.dae.kkt import Factor
 from mbfmu.dae.merged import merged
+from mbfmu.dae.parts.equations import Equations
+from mbfmu.dae.parts.gaps import FrictionSignal, GapSignal, Switches
+from mbfmu.dae.parts.start import Start, size_of
+from mbfmu.dae.parts.writer import Writer
 from mbfmu.dae.signals import ParameterSignal, Signal
 from mbfmu.errors import ModelError
 from mbfmu.model.expression import Expression
@@ -32,109 +35,170 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
         ModelError: a coordinate has no inertia in the kinetic energy, which is of another degree than two in the rates,
             a slip or a constraint on velocities is not linear in them, or parameters are defined in a circle.
     """
-    names = [item.name for item in system.coordinates]
-    q = ca.vertcat(*(ca.SX.sym(name) for name in names))
-    v = ca.vertcat(*(ca.SX.sym(f"der({name})") for name in names))
-    t = ca.SX.sym("t")
-    free = [item for item in system.parameters if not isinstance(item.value, str)]
-    symbols = {item.name: ca.SX.sym(item.name) for item in free}
-    p = ca.vertcat(ca.SX(0, 1), *symbols.values())
-    u = ca.vertcat(ca.SX(0, 1), *(ca.SX.sym(name) for name in system.inputs.values()))
-    bound = [item for item in system.parameters if isinstance(item.value, str)]
-    values: dict[str, SX] = {**symbols, "time": t}
-    for item in bound:
-        values[item.name] = _resolved(item, {other.name: other for other in system.parameters}, symbols, ())
-    for number, name in enumerate(names):
-        values[name], values[f"der({name})"] = q[number], v[number]
+    # Symbols, and what an expression in their names is
+    read = _Read(system)
+    q, v, p, t = read.q, read.v, read.p, read.t
 
-    def read(text: str) -> SX:
-        return Expression(text).evaluate(lambda name: values[name])
-
+    # Energies T and V, and constraints Phi(q, p, t) = 0 and rows = G v + g = 0
     T, V = ca.SX(read(system.kinetic)), ca.SX(read(system.potential))
     M = ca.hessian(T, v)[0]
     if ca.depends_on(M, v):
         raise ModelError(f"kinetic of '{system.name}': '{system.kinetic}' is not of degree two in the rates")
-    Phi = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.position))
-    rows = ca.vertcat(ca.SX(0, 1), *(read(text) for text in system.velocity))
-    for number, text in enumerate(system.velocity):
-        if ca.depends_on(ca.jacobian(rows[number], v), v):
-            raise ModelError(f"velocity of '{system.name}': '{text}' is not linear in the rates")
-    contacts = _Contacts(system, values, read, q, v)
-    drive = contacts.force - ca.gradient(ca.SX(read(system.dissipation)), v)
-    given = {label: Expression(text).evaluate(lambda _: t) for label, text in (formulas or {}).items()}
-    for number, (name, label) in enumerate(system.inputs.items()):
-        drive[names.index(name)] += given.get(label, u[number])
-    u = ca.vertcat(u, contacts.u)
-    T_v = ca.gradient(T, v)
-    still = ca.substitute(T_v, v, ca.SX.zeros(v.numel()))
-    momentum = T_v - still  # M v; what else there is of T_v turns into a force, as in a rotating frame
-    _check(system, M, q, p, free)
-    load = drive - ca.gradient(V, q)
-    rate = ca.gradient(T, q) + load - ca.jtimes(still, q, v)
-    n = len(names)
+    Phi, rows = _column(read(text) for text in system.position), _velocity_rows(system, read)
 
-    def dot(expression: SX) -> SX:
-        return ca.jtimes(expression, q, v) + ca.jacobian(expression, t)
+    # Generalised forces without a potential: inputs, dissipation and contacts
+    contacts = _Contacts(system, read.values, read, q, v)
+    drive, supplied = _drive(system, read, contacts.force, formulas or {})
+    _check(system, M, q, p, read.free)
+    none = ca.SX(0, 1)
+    write = Writer(q, v, none, ca.vertcat(read.u, contacts.u), p, t, ca.SX)
 
-    def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return merged(name, arguments, [ca.SX(result)])
-
-    a, lambda_ = ca.SX.sym("a", n), ca.SX.sym("lambda_", Phi.numel() + rows.numel())
-    signals, y = _outputs(system, q, v, a, T, V, Phi, ca.vertcat(dot(Phi), rows))
-    z = turned = ca.SX(0, 1)
-    energies = [q, v, z, turned, a, lambda_, u, p, t]
-    constraints = ca.vertcat(Phi, rows)
-    factor, force = Factor(M), rate - ca.jtimes(momentum, q, v)
+    # Outputs
+    a, lambda_ = ca.SX.sym("a", q.numel()), ca.SX.sym("lambda_", Phi.numel() + rows.numel())
+    signals, y = _outputs(system, q, v, a, T, V, Phi, ca.vertcat(read.dot(Phi), rows))
+    shaping = ca.vertcat(Phi, rows)
     return Dae(
         name=system.name,
         description=system.description,
-        coordinates=tuple(names),
-        inputs=tuple(
-            Signal(
-                label, EFFORTS.get(_unit(system, name), "1"), f"generalised force on {name}", "input",
-                start=float(system.input_starts.get(label, 0.0)),
-            )
-            for name, label in system.inputs.items()
-        ) + contacts.signals,
-        parameters=tuple(
-            ParameterSignal(
-                item.name, item.unit, item.description, float(item.value), item.min, item.max,
-                not ca.depends_on(constraints, symbols[item.name]), type=item.type, items=item.items,
-            )
-            for item in free
-        ),
-        bound=calculated(bound, [ca.SX(values[item.name]) for item in bound], free),
+        coordinates=tuple(read.names),
+        inputs=_inputs(system) + contacts.signals,
+        parameters=_parameters(read, shaping),
+        bound=calculated(read.bound, [ca.SX(read.values[item.name]) for item in read.bound], read.free),
         outputs=signals,
         states=(),
-        m=Phi.numel(),
-        k=rows.numel(),
-        inertia=lambda: function("M", [q, p], M),
-        mass_solve=function("mass_solve", [q, p, a], factor.solve(a)),
-        free_acceleration=function("free_acceleration", [q, v, z, u, p, t], factor.solve(force)),
-        force=function("force", [q, v, z, u, p, t], force),
-        flow=function("flow", [q, v, z, u, p, t], z),
-        Phi=function("Phi", [q, p, t], Phi),
-        Phi_q=function("Phi_q", [q, p, t], ca.jacobian(Phi, q)),
-        Phi_t=function("Phi_t", [q, p, t], ca.jacobian(Phi, t)),
-        gamma=function("gamma", [q, v, p, t], -dot(dot(Phi))),
-        G=function("G", [q, p, t], ca.jacobian(rows, v)),
-        g=function("g", [q, p, t], ca.substitute(rows, v, ca.SX.zeros(n, 1))),
-        gamma_G=function("gamma_G", [q, v, p, t], -dot(rows)),
-        momentum=function("momentum", [q, v, p], momentum),
-        momentum_rate=function("momentum_rate", [q, v, z, u, p, t], rate),
-        impulse_rate=function("impulse_rate", [q, v, z, u, p, t], rate),
-        kinetic=function("kinetic", [q, v, p], T),
-        potential=function("potential", [q, p, t], V),
-        angles=function("angles", [q, p, t], ca.SX(0, 1)),
-        output=function("output", energies, y),
-        bound_values=function("bound_values", [p], ca.vertcat(ca.SX(0, 1), *(values[item.name] for item in bound))),
-        n_angles=0,
-        assembly=_assembly(system, q, v, p, t, Phi),
-        power=_power(function, q, v, z, u, p, t, T, V, drive),
-        formulas=tuple(label for label in system.inputs.values() if label in given),
-        resisting=True,
-        switches=contacts.switches(len(system.inputs), p, t, a, lambda_, u, z),
+        equations=_equations(write, T, V, M, drive, a),
+        constraints=write.constraints(
+            Phi=Phi,
+            Phi_q=ca.jacobian(Phi, q),
+            Phi_t=ca.jacobian(Phi, t),
+            gamma=-read.dot(read.dot(Phi)),
+            G=ca.jacobian(rows, v),
+            g=ca.substitute(rows, v, ca.SX.zeros(q.numel(), 1)),
+            gamma_G=-read.dot(rows),
+        ),
+        energies=write.energies(T, V, _power(v, t, T, V, drive)),
+        start=_start(system, q, v, p, t, Phi),
+        output=write.function("output", [q, v, none, none, a, lambda_, write.u, p, t], y),
+        angles=write.function("angles", write.pose, none),
+        bound_values=write.function("bound_values", [p], _column(read.values[item.name] for item in read.bound)),
+        formulas=tuple(label for label in system.inputs.values() if label in supplied),
+        switches=contacts.switches(len(system.inputs), p, t, a, lambda_, write.u, none),
+    )
+
+
+class _Read:
+    """The symbols of a system, and expressions of the text in it in terms of these.
+
+    Args:
+        system: the system.
+
+    Attributes:
+        names: names of the coordinates.
+        free, bound: parameters with values, and those that depend on others.
+        q, v, p, u, t: the symbols of coordinates, rates, free parameters, inputs and time, SX.
+        values: what each name in an expression is.
+    """
+
+    def __init__(self, system: LagrangianSystem) -> None:
+        self.names = [item.name for item in system.coordinates]
+        self.q = ca.vertcat(*(ca.SX.sym(name) for name in self.names))
+        self.v = ca.vertcat(*(ca.SX.sym(f"der({name})") for name in self.names))
+        self.t = ca.SX.sym("t")
+        self.free = [item for item in system.parameters if not isinstance(item.value, str)]
+        self.bound = [item for item in system.parameters if isinstance(item.value, str)]
+        symbols = {item.name: ca.SX.sym(item.name) for item in self.free}
+        self.p = _column(symbols.values())
+        self.u = _column(ca.SX.sym(name) for name in system.inputs.values())
+        self.values: dict[str, SX] = {**symbols, "time": self.t}
+        for item in self.bound:
+            self.values[item.name] = _resolved(item, {other.name: other for other in system.parameters}, symbols, ())
+        for number, name in enumerate(self.names):
+            self.values[name], self.values[f"der({name})"] = self.q[number], self.v[number]
+
+    def __call__(self, text: str) -> SX:
+        """Return the expression of a text."""
+        return Expression(text).evaluate(lambda name: self.values[name])
+
+    def dot(self, expression: SX) -> SX:
+        """Return the time derivative of an expression of q and t, without accelerations."""
+        return ca.jtimes(expression, self.q, self.v) + ca.jacobian(expression, self.t)
+
+
+def _velocity_rows(system: LagrangianSystem, read: _Read) -> SX:
+    """Return the constraints on rates G v + g, shape (k,).
+
+    Raises:
+        ModelError: one is not linear in the rates.
+    """
+    rows = _column(read(text) for text in system.velocity)
+    for index, text in enumerate(system.velocity):
+        if ca.depends_on(ca.jacobian(rows[index], read.v), read.v):
+            raise ModelError(f"velocity of '{system.name}': '{text}' is not linear in the rates")
+    return rows
+
+
+def _inputs(system: LagrangianSystem) -> tuple[Signal, ...]:
+    """Return the signals of the generalised forces."""
+    return tuple(
+        Signal(
+            label, EFFORTS.get(_unit(system, name), "1"), f"generalised force on {name}", "input",
+            start=float(system.input_starts.get(label, 0.0)),
+        )
+        for name, label in system.inputs.items()
     )  # fmt: skip
+
+
+def _parameters(read: _Read, shaping: SX) -> tuple[ParameterSignal, ...]:
+    """Return the signals of the free parameters; shaping: what must not change during a run."""
+    return tuple(
+        ParameterSignal(
+            item.name, item.unit, item.description, float(item.value), item.min, item.max,
+            not ca.depends_on(shaping, read.values[item.name]), type=item.type, items=item.items,
+        )
+        for item in read.free
+    )  # fmt: skip
+
+
+def _drive(
+    system: LagrangianSystem, read: _Read, contact_force: SX, formulas: Mapping[str, str]
+) -> tuple[SX, dict[str, SX]]:
+    """Return the generalised forces without a potential, shape (n,), and the inputs that are formulas of the time."""
+    drive = contact_force - ca.gradient(ca.SX(read(system.dissipation)), read.v)
+    supplied = {label: Expression(text).evaluate(lambda _: read.t) for label, text in formulas.items()}
+    for number, (name, label) in enumerate(system.inputs.items()):
+        drive[read.names.index(name)] += supplied.get(label, read.u[number])
+    return drive, supplied
+
+
+def _equations(write: Writer, T: SX, V: SX, M: SX, drive: SX, f: SX) -> Equations:
+    """Return Lagrange's equations: d/dt T_v = T_q - V_q + drive, of which d/dt (M v) = momentum_rate.
+
+    Args:
+        write: makes the Functions.
+        T: kinetic energy, J.
+        V: potential energy, J.
+        M: mass matrix, shape (n, n).
+        drive: generalised forces without a potential, shape (n,).
+        f: symbols of what `mass_solve` takes, shape (n,).
+    """
+    q, v = write.q, write.v
+    T_v = ca.gradient(T, v)
+    still = ca.substitute(T_v, v, ca.SX.zeros(v.numel()))
+    momentum = T_v - still  # M v; what else there is of T_v turns into a force, as in a rotating frame
+    load = drive - ca.gradient(V, q)
+    rate = ca.gradient(T, q) + load - ca.jtimes(still, q, v)
+    factor, force = Factor(M), rate - ca.jtimes(momentum, q, v)
+    return write.equations(
+        f,
+        M=lambda: M,
+        mass_solve=factor.solve(f),
+        free_acceleration=factor.solve(force),
+        force=force,
+        flow=ca.SX(0, 1),
+        momentum=momentum,
+        momentum_rate=rate,
+        impulse_rate=rate,
+    )
 
 
 class _Contacts:
@@ -225,12 +289,12 @@ class _Contacts:
         )  # fmt: skip
 
 
-def _column(items: Iterable[SX]) -> SX:
+def _column(items: Iterable[SX | float]) -> SX:
     return ca.vertcat(ca.SX(0, 1), *items)
 
 
-def _power(function: Callable[..., Any], q: SX, v: SX, z: SX, u: SX, p: SX, t: SX, T: SX, V: SX, drive: SX) -> Any:
-    """Return the function `Dae.power`; None unless the kinetic energy is quadratic in the rates and free of the time.
+def _power(v: SX, t: SX, T: SX, V: SX, drive: SX) -> SX | None:
+    """Return `Energies.power`; None unless the kinetic energy is quadratic in the rates and free of the time.
 
     Only then is it the energy that generalised forces change by their power.
     """
@@ -239,7 +303,7 @@ def _power(function: Callable[..., Any], q: SX, v: SX, z: SX, u: SX, p: SX, t: S
     quadratic = all(item.is_zero() for item in lower) and not ca.depends_on(ca.hessian(T, v)[0], v)
     if not quadratic or ca.depends_on(T, t):
         return None
-    return function("power", [q, v, z, u, p, t], ca.dot(drive, v) + ca.jacobian(V, t))
+    return ca.dot(drive, v) + ca.jacobian(V, t)
 
 
 def _resolved(item: Parameter, table: Mapping[str, Parameter], symbols: Mapping[str, SX], chain: tuple[str, ...]) -> SX:
@@ -296,8 +360,8 @@ def _outputs(
     return tuple(signals), ca.vertcat(*values, T + V, T, V, *residuals)
 
 
-def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> Assembly:
-    """Return the assembly with the start values of coordinates and rates; its guess is those of the coordinates."""
+def _start(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> Start:
+    """Return the start with the start values of coordinates and rates; its guess is those of the coordinates."""
     starts = []
     unbounded = (-float("inf"), float("inf"))
     for item in system.coordinates:
@@ -310,7 +374,7 @@ def _assembly(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> 
     met = {k: item.name for k, item in enumerate(system.coordinates) if not item.free}
     der = {k: f"der({item.name})" for k, item in enumerate(system.coordinates) if item.rate is not None}
     names, n = [item.name for item in system.coordinates], len(system.coordinates)
-    return Assembly(
+    return Start(
         starts=tuple(starts),
         closing=ca.Function("closing", [q, p, t], [ca.densify(Phi)]),
         positions=ca.Function(

@@ -123,10 +123,10 @@ class Links:
             own += shape.names
         columns = slice(len(self.names), len(self.names) + len(own))
         q, v = (
-            ca.vertcat(ca.SX(0, 1), *items.values(), *([] if shape is None else [moved]))
+            ca.vertcat(ca.SX(0, 1), *items.values(), *moved)
             for items, moved in (
-                (branch.carried.coordinates, shape and shape.eta),
-                (branch.carried.rates, shape and shape.rate),
+                (branch.carried.coordinates, [shape.eta] if shape else []),
+                (branch.carried.rates, [shape.rate] if shape else []),
             )
         )
         outward = branch.outward()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 
@@ -12,7 +12,7 @@ written.
 """
 
 
-def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> Any:
+def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> ca.Function:
     """Return a Function in which equal operations are done once, now or, in a long one, as its code is written.
 
     CasADi takes several times as long to find them as for all else about a long function, or about one that calls it,
@@ -39,11 +39,11 @@ class Later:
         make: gives the Function.
     """
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], ca.Function]) -> None:
         self._make = make
 
     @cached_property
-    def _function(self) -> Any:
+    def _function(self) -> ca.Function:
         return self._make()
 
     def __call__(self, *given: Any) -> Any:
@@ -53,6 +53,15 @@ class Later:
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the Function."""
         return getattr(self._function, name)
+
+
+def later(make: Callable[[], ca.Function]) -> ca.Function:
+    """Return a Function that is made when it is first called, see `Later`.
+
+    Args:
+        make: gives the Function.
+    """
+    return cast("ca.Function", Later(make))
 
 
 def operations(function: Any) -> int:

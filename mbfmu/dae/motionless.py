@@ -3,12 +3,16 @@
 from typing import Any
 
 import casadi as ca
+from casadi import SX, Function
 
-from mbfmu.dae.dae import SX, Assembly, Dae
-from mbfmu.dae.merged import merged
+from mbfmu.dae.dae import Dae
+from mbfmu.dae.parts.start import Start
+from mbfmu.dae.parts.writer import Writer
 
 
-def without_motion(z: SX, u: SX, p: SX, t: SX, flow: SX, shown: SX, **fields: Any) -> Dae:
+def without_motion(
+    z: SX, u: SX, p: SX, t: SX, flow: SX, shown: SX, first_states: Function | None = None, **fields: Any
+) -> Dae:
     """Return a Dae with n = m = k = 0.
 
     Args:
@@ -18,54 +22,55 @@ def without_motion(z: SX, u: SX, p: SX, t: SX, flow: SX, shown: SX, **fields: An
         t: SX symbol of the time, s.
         flow: SX, shape (n_z,), the rates of z.
         shown: SX, shape (n_y,), the outputs.
+        first_states: see `Start`.
         fields: the other fields of a `Dae`: names, signals, states and what is not empty.
     """
-    none = ca.SX(0, 1)
-    whole, moving, constraint = [none, none, z, u, p, t], [none, none, p, t], [none, p, t]
-
-    def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return merged(name, arguments, [ca.densify(result)])
-
+    none, square = ca.SX(0, 1), ca.SX(0, 0)
+    write = Writer(none, none, z, u, p, t, ca.densify)
     return Dae(
         coordinates=(),
-        m=0,
-        k=0,
-        inertia=lambda: function("M", [none, p], ca.SX(0, 0)),
-        mass_solve=function("mass_solve", [none, p, none], none),
-        free_acceleration=function("free_acceleration", whole, none),
-        force=function("force", whole, none),
-        flow=function("flow", whole, flow),
-        Phi=function("Phi", constraint, none),
-        Phi_q=function("Phi_q", constraint, ca.SX(0, 0)),
-        Phi_t=function("Phi_t", constraint, none),
-        gamma=function("gamma", moving, none),
-        G=function("G", constraint, ca.SX(0, 0)),
-        g=function("g", constraint, none),
-        gamma_G=function("gamma_G", moving, none),
-        momentum=function("momentum", [none, none, p], none),
-        momentum_rate=function("momentum_rate", whole, none),
-        impulse_rate=function("impulse_rate", whole, none),
-        kinetic=function("kinetic", [none, none, p], ca.SX(0)),
-        potential=function("potential", constraint, ca.SX(0)),
-        angles=function("angles", constraint, none),
-        output=function("output", [none, none, z, none, none, none, u, p, t], shown),
-        n_angles=0,
-        assembly=Assembly(
-            starts=(),
-            closing=function("closing", constraint, none),
-            positions=function("positions", [none, none, p, t], none),
-            rates=function("rates", [none, none, none, p, t], none),
-            sizes=function("sizes", constraint, none),
-            leanings=function("leanings", [none, none, p, t], none),
-            guess=function("guess", constraint, none),
-            mass_metric=False,
-            counted=function("counted", [none, none, p, t], none),
-            position_names=(),
-            rate_names=(),
-            loops=(),
-            constraint_names=(),
-            norms=0,
-            exact=True,
+        equations=write.equations(
+            none,
+            M=lambda: square,
+            mass_solve=none,
+            free_acceleration=none,
+            force=none,
+            flow=flow,
+            momentum=none,
+            momentum_rate=none,
+            impulse_rate=none,
         ),
+        constraints=write.constraints(none, square, none, none, square, none, none),
+        energies=write.energies(ca.SX(0), ca.SX(0), None),
+        start=_start(write, first_states),
+        output=write.function("output", [none, none, z, none, none, none, u, p, t], shown),
+        angles=write.function("angles", write.pose, none),
         **fields,
+    )
+
+
+def _start(write: Writer, first_states: Function | None) -> Start:
+    """Return the start of equations without coordinates, which asks for nothing."""
+    none, p, t = write.q, write.p, write.t
+
+    def function(name: str, before: int) -> Function:
+        return write.function(name, [*[none] * before, p, t], none)
+
+    return Start(
+        starts=(),
+        closing=function("closing", 1),
+        positions=function("positions", 2),
+        rates=function("rates", 3),
+        sizes=function("sizes", 1),
+        leanings=function("leanings", 2),
+        guess=function("guess", 1),
+        mass_metric=False,
+        counted=function("counted", 2),
+        position_names=(),
+        rate_names=(),
+        loops=(),
+        constraint_names=(),
+        norms=0,
+        exact=True,
+        first_states=first_states,
     )

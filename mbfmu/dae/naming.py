@@ -21,7 +21,7 @@ def with_names(dae: Dae, names: Mapping[str, str], driven: frozenset[str]) -> Da
     """
     if not names:
         return dae
-    groups = (dae.inputs, dae.parameters, dae.bound, dae.outputs, dae.states, dae.assembly.starts)
+    groups = (dae.inputs, dae.parameters, dae.bound, dae.outputs, dae.states, dae.start.starts)
     known = [item.name for group in groups for item in group]
     for name, full in names.items():
         if full not in known and full not in driven:
@@ -47,6 +47,6 @@ def with_names(dae: Dae, names: Mapping[str, str], driven: frozenset[str]) -> Da
         outputs=renamed(dae.outputs),
         states=renamed(dae.states),
         formulas=tuple(called.get(name, name) for name in dae.formulas),
-        assembly=replace(dae.assembly, starts=renamed(dae.assembly.starts)),
-        other_names=(*dae.other_names, *names.items()),
+        start=replace(dae.start, starts=renamed(dae.start.starts)),
+        about=replace(dae.about, other_names=(*dae.about.other_names, *names.items())),
     )

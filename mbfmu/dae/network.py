@@ -410,7 +410,7 @@ class _Signals:
             return resolve(network._mechanism, network._mechanism.entries[prefix + name], network._symbols)
         if name.startswith("previous("):
             inner = name[len("previous(") : -1]
-            return network.d.get(prefix + inner, network.d.get(previous(prefix, inner)))
+            return network.d[prefix + inner if prefix + inner in network.d else previous(prefix, inner)]
         sampled = isinstance(network._mechanism.blocks[path], Sampled)
         return self._new(prefix + name) if sampled else self.value(prefix + name)
 

@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-Function = Any
-"""A CasADi Function (CasADi carries no types)."""
+from casadi import Function
 
 
 @dataclass(frozen=True)

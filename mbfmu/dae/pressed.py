@@ -7,13 +7,11 @@ force. On the constraints the multipliers that a stepper finds are the same, so 
 
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any
 
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.modes import eliminated
-from mbfmu.dae.merged import merged
 from mbfmu.errors import ModelError
 from mbfmu.model.frame import SX
 
@@ -75,21 +73,10 @@ def pressed(dae: Dae) -> Dae:
     acting = split.inputs(forces)
     given = list(split.given)
 
-    def function(name: str, arguments: list[SX], result: SX) -> Any:
-        return merged(name, arguments, [ca.densify(result)])
-
-    def changed(name: str) -> Any:
-        return function(name, given, getattr(dae, name)(q, v, z, acting, p, t))
-
+    called = [q, v, z, acting, p, t]
     lambda_, a = ca.SX.sym("lambda_", dae.m + dae.k), ca.SX.sym("a", dae.n)
     turned = ca.SX.sym("turned", dae.n_angles)
     shown = split.inputs(found.law(q, v, z, split.inputs(ca.SX.zeros(len(found.inputs))), p, t, lambda_))
-    sampling = dae.sampling
-    if sampling:
-        due = ca.SX.sym("due", dae.n_c)
-        update = sampling.update(q, v, z, acting, p, t, due)
-        sampling = replace(sampling, update=function("update", [*given, due], update))
-    functions = ("force", "flow", "free_acceleration", "momentum_rate", "impulse_rate")
     return replace(
         dae,
         inputs=tuple(dae.inputs[k] for k in outer),
@@ -99,12 +86,11 @@ def pressed(dae: Dae) -> Dae:
             [q, v, z, turned, a, lambda_, u, p, t],
             [ca.densify(dae.output(q, v, z, turned, a, lambda_, shown, p, t))],
         ),
-        power=dae.power and changed("power"),
-        sampling=sampling,
-        resisting=True,
+        equations=replace(dae.equations.reading(given, called), resisting=True),
+        energies=dae.energies.reading(given, called),
+        sampling=dae.sampling and dae.sampling.reading(given, called),
         pressing=None,
-        pressed=tuple(dae.inputs[k].name for k in found.inputs),
-        **{name: changed(name) for name in functions},
+        about=replace(dae.about, pressed=tuple(dae.inputs[k].name for k in found.inputs)),
     )
 
 
@@ -113,11 +99,11 @@ def _forces(dae: Dae, split: _Split) -> SX:
     assert dae.pressing is not None
     q, v, z, _, p, t = split.given
     still = split.inputs(ca.SX.zeros(len(split.place)))
-    right = ca.vertcat(dae.gamma(q, v, p, t), dae.gamma_G(q, v, p, t))
+    right = dae.constraints.gammas(q, v, p, t)
     factor = dae.factor(q, p, t)
-    _, first = factor.constrained(dae.free_acceleration(q, v, z, still, p, t), right)
+    _, first = factor.constrained(dae.equations.free_acceleration(q, v, z, still, p, t), right)
     F = ca.SX.sym("F", len(split.place))
-    W = ca.jacobian(dae.force(q, v, z, split.inputs(F), p, t), F)
+    W = ca.jacobian(dae.equations.force(q, v, z, split.inputs(F), p, t), F)
     none = ca.SX(factor.C.shape[0], 1)
     columns = [factor.solve(ca.substitute(W[:, k], F, ca.SX.zeros(F.numel())), none)[1] for k in range(F.numel())]
     every = ca.SX.sym("N", factor.C.shape[0])

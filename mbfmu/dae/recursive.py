@@ -27,7 +27,7 @@ and the poses of its children depend on them:
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -36,7 +36,7 @@ from mbfmu.model.frame import skew
 from mbfmu.model.relative import cross, moment_of
 from mbfmu.model.traced import traced
 
-SX = Any
+SX = ca.SX
 CYCLE = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 """The axes in the orders in which each is the cross product of the other two."""
 EQUAL = 9

@@ -25,7 +25,7 @@ from mbfmu.dae.start import RANK, SHARE, TOLERANCE, assembled, scaled_rows
 from mbfmu.errors import ModelError
 
 Array = npt.NDArray[np.float64]
-SX = Any
+SX = ca.SX
 
 NEAR = 6
 """Number of poses near the first at which the rank is computed: a rank lost at a single pose is a singular position,
@@ -63,23 +63,23 @@ def independent(dae: Dae, again: Callable[..., Dae]) -> Dae:
             turning ones, as a row in the world frame that is redundant in one pose may be needed in another. The
             assembly keeps the rows of `dae`: they are less curved, so that its corrections converge from farther away.
     """
-    if not dae.assembly.loops:
+    if not dae.start.loops:
         return dae
     poses = _poses(dae, NEAR)
     rank = max((_rank(_rows(dae, q)) for q in poses), default=dae.m + dae.k)
     if rank == dae.m + dae.k:
         return _measured(dae, poses)
-    dae = replace(again(turning=True), assembly=dae.assembly)
+    dae = replace(again(turning=True), start=dae.start)
     walked = [(q, _rows(dae, q)) for q in _poses(dae, FAR)]
     generic = [(q, C) for q, C in walked if _rank(C) == rank]
     scaled = [scaled_rows(C) for _, C in generic]
     ambiguous = _ambiguous(dae, scaled)
     for (q, _), C in zip(generic, scaled, strict=True):
         _refuse_contradictions(dae, q, C, ambiguous)
-    dropped = _dropped([C for _, C in generic], dae.k + dae.assembly.norms, rank)
+    dropped = _dropped([C for _, C in generic], dae.k + dae.start.norms, rank)
     sets = _changing(dae, [C for _, C in generic], rank, dropped)
     if spare := sum(item.size for item in sets):
-        dae = replace(again(turning=True, spare=spare), assembly=again(spare=spare).assembly)
+        dae = replace(again(turning=True, spare=spare), start=again(spare=spare).start)
     return _measured(_without(dae, dropped, ambiguous, sets), [q for q, _ in generic], sets)
 
 
@@ -90,13 +90,14 @@ def _measured(dae: Dae, poses: list[Array], sets: Sequence[CombinedRows] = ()) -
     Combinations of rows have one length in each set, as they may be any.
     """
     p = dae.extended(dae.p_default())
-    rows = [np.array(dae.C(q, dae.followed(q, p, 0.0), 0.0)) for q in poses]
+    rows = [np.array(dae.constraints.C(q, dae.followed(q, p, 0.0), 0.0)) for q in poses]
     lengths = np.max([np.linalg.norm(C, axis=1) for C in rows], axis=0) if rows else np.zeros(0)
-    left = [row for row in range(dae.m + len(dae.dropped)) if row not in dae.dropped]
+    left = [row for row in range(dae.m + len(dae.constraints.dropped)) if row not in dae.constraints.dropped]
     for item in sets if rows else ():
         places = [left.index(row) for row in item.kept]
         lengths[places] = np.max(lengths[places])
-    return replace(dae, row_lengths=tuple(map(_power_of_two, lengths)))
+    constraints = replace(dae.constraints, row_lengths=tuple(map(_power_of_two, lengths)))
+    return replace(dae, constraints=constraints)
 
 
 def _power_of_two(length: float) -> float:
@@ -107,10 +108,10 @@ def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, .
     """Raise a ModelError if rows that are alike in the coordinates differ in time."""
     left, values, _ = np.linalg.svd(C)
     p = dae.extended(dae.p_default())
-    still = np.zeros(dae.k + dae.assembly.norms)
-    free = slice(0, dae.m - dae.assembly.norms)
+    still = np.zeros(dae.k + dae.start.norms)
+    free = slice(0, dae.m - dae.start.norms)
     for t in TIMES:
-        rates = np.concatenate([still, np.array(dae.Phi_t(q, p, t)).ravel()[free]])
+        rates = np.concatenate([still, np.array(dae.constraints.Phi_t(q, p, t)).ravel()[free]])
         if np.max(np.abs(left[:, int(np.sum(values > RANK)) :].T @ rates), initial=0.0) > CONTRADICTING:
             raise ModelError(
                 f"{dae.name}: the motions in time of {', '.join(ambiguous)} contradict each other: drop one of them"
@@ -148,12 +149,12 @@ def _poses(dae: Dae, count: int) -> list[Array]:
 def _closed(dae: Dae, q: Array, p: Array) -> Array | None:
     """Return the pose next to q that meets the constraints, or None."""
     for _ in range(50):
-        Phi = np.array(dae.Phi(q, p, 0.0)).ravel()
+        Phi = np.array(dae.constraints.Phi(q, p, 0.0)).ravel()
         if not np.all(np.isfinite([*q, *Phi])):
             return None
         if np.max(np.abs(Phi), initial=0.0) < TOLERANCE / 10:
             return q
-        q = q - np.linalg.lstsq(np.array(dae.Phi_q(q, p, 0.0)), Phi, rcond=RANK)[0]
+        q = q - np.linalg.lstsq(np.array(dae.constraints.Phi_q(q, p, 0.0)), Phi, rcond=RANK)[0]
     return None
 
 
@@ -164,8 +165,8 @@ def _rank(C: Array) -> int:
 def _rows(dae: Dae, q: Array) -> Array:
     """Return [G; norms of quaternions; other rows of Phi_q] at a pose."""
     p = dae.extended(dae.p_default())
-    Phi_q, norms = np.array(dae.Phi_q(q, p, 0.0)), dae.m - dae.assembly.norms
-    return np.vstack([np.array(dae.G(q, p, 0.0)), Phi_q[norms:], Phi_q[:norms]])
+    Phi_q, norms = np.array(dae.constraints.Phi_q(q, p, 0.0)), dae.m - dae.start.norms
+    return np.vstack([np.array(dae.constraints.G(q, p, 0.0)), Phi_q[norms:], Phi_q[:norms]])
 
 
 def _dropped(jacobians: list[Array], held: int, rank: int) -> tuple[int, ...]:
@@ -210,15 +211,15 @@ def _changing(dae: Dae, jacobians: list[Array], rank: int, dropped: tuple[int, .
         rank: number of independent ones.
         dropped: indices of the holonomic rows that are dropped at the start.
     """
-    others = dae.m - dae.assembly.norms
+    others = dae.m - dae.start.norms
     index = [*range(dae.m, dae.m + dae.k), *range(others, dae.m), *range(others)]  # of the rows of `_rows` in C
     order = np.argsort(index)
     vanishing = [np.linalg.svd(C)[0][order, rank:] for C in jacobians]
     linked = np.max([np.abs(N @ N.T) for N in vanishing], axis=0) > INVOLVED
-    owners = [*dae.assembly.constraint_names, *[""] * dae.k]
-    around = Counter(joint for loop in dae.assembly.loops for joint in loop.joints)
+    owners = [*dae.start.constraint_names, *[""] * dae.k]
+    around = Counter(joint for loop in dae.start.loops for joint in loop.joints)
     share = Counter(owners[row] for row in dropped)
-    cuts = {max((j for j in loop.joints if around[j] == 1), key=lambda j: share[j]) for loop in dae.assembly.loops}
+    cuts = {max((j for j in loop.joints if around[j] == 1), key=lambda j: share[j]) for loop in dae.start.loops}
     whole = around.keys() - cuts - share.keys()  # joints whose rows stay as they are
     sets, left = [], set(dropped)
     while left:
@@ -251,11 +252,11 @@ def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
     for C in jacobians:
         left, values, _ = np.linalg.svd(C)
         missing = left[:, int(np.sum(values > RANK)) :]
-        weight = np.abs(missing[dae.k + dae.assembly.norms :]).max(axis=1, initial=0.0)
-        for name, share in zip(dae.assembly.constraint_names, weight, strict=False):
+        weight = np.abs(missing[dae.k + dae.start.norms :]).max(axis=1, initial=0.0)
+        for name, share in zip(dae.start.constraint_names, weight, strict=False):
             if share > SHARE:
                 names[name] = None
-    for loop in dae.assembly.loops:
+    for loop in dae.start.loops:
         if names.keys() & set(loop.joints):
             names.update(dict.fromkeys(loop.joints))
     return tuple(names)
@@ -294,26 +295,28 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...], set
     if pressing:
         law = pressing.law(q, v, z, u, p, t, every)
         pressing = replace(pressing, law=function("pressing", [q, v, z, u, p, t, lambda_], law))
-    Phi_q = dae.Phi_q(q, p, t)
+    Phi_q = dae.constraints.Phi_q(q, p, t)
     follow = None
     if sets:
         pairs = zip(sets, w, strict=True)
-        C = ca.vertcat(Phi_q, dae.G(q, p, t))
+        C = ca.vertcat(Phi_q, dae.constraints.G(q, p, t))
         followed = ca.vertcat(*(item.followed(own, C) for item, own in pairs))
         follow = function("follow", [q, p, t], ca.densify(followed))
     return replace(
         dae,
-        m=len(rows),
-        Phi=function("Phi", [q, p, t], kept(dae.Phi(q, p, t))),
-        Phi_q=function("Phi_q", [q, p, t], kept(Phi_q)),
-        Phi_t=function("Phi_t", [q, p, t], kept(dae.Phi_t(q, p, t))),
-        gamma=function("gamma", [q, v, p, t], kept(dae.gamma(q, v, p, t))),
+        constraints=replace(
+            dae.constraints,
+            Phi=function("Phi", [q, p, t], kept(dae.constraints.Phi(q, p, t))),
+            Phi_q=function("Phi_q", [q, p, t], kept(Phi_q)),
+            Phi_t=function("Phi_t", [q, p, t], kept(dae.constraints.Phi_t(q, p, t))),
+            gamma=function("gamma", [q, v, p, t], kept(dae.constraints.gamma(q, v, p, t))),
+            dropped=dropped,
+            follow=follow,
+        ),
         output=ca.Function(
             "output", [q, v, z, turned, a, lambda_, u, p, t], [dae.output(q, v, z, turned, a, every, u, p, t)]
         ),
         outputs=tuple(replace(item, unique=item.reaction_of not in ambiguous) for item in dae.outputs),
-        dropped=dropped,
-        follow=follow,
         switches=switches,
         pressing=pressing,
     )

@@ -1,7 +1,7 @@
 """Roles of joints in the equations: which carry coordinates, which are constraints, and why."""
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.dae import Role
+from mbfmu.dae.parts.about import Role
 
 
 def roles(bodies: Bodies) -> tuple[Role, ...]:

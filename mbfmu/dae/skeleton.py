@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import casadi as ca
+from casadi import Function
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.dae import Function
 from mbfmu.dae.picture import Bending, Bone, Hinge, Skeleton
 from mbfmu.model.flexible import ElasticJoint, FlexibleBody
 from mbfmu.model.frame import SX, Frame

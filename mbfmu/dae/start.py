@@ -37,12 +37,13 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.dae import Assembly, Dae, Loop
+from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.merged import merged
+from mbfmu.dae.parts.start import Loop, Start
 from mbfmu.errors import StartError
 
-SX = Any
+SX = ca.SX
 Array = npt.NDArray[np.float64]
 EPSILON = 1e-12
 """Entries of E relative to the mean of the diagonal of C W^-1 C^T, which make repeated rows harmless."""
@@ -104,36 +105,36 @@ def start_formula(dae: Dae) -> Formula:
     """
     given = arguments(len(dae.inputs), dae.n_p, ca.MX)
     every = ca.MX.sym("s", len(dae.starts))
-    s, own = ca.vertsplit(every, [0, len(dae.assembly.starts), every.numel()])
+    s, own = ca.vertsplit(every, [0, len(dae.start.starts), every.numel()])
     p, t = given.p, given.t
     stages: list[Stage | Let] = [_pose_stage(dae, s, p, t)]
     q = stages[0].unknowns
-    if dae.assembly.placed:
+    if dae.start.placed:
         q = ca.MX.sym("q", dae.n)
-        stages.append(Let(q, dae.assembly.pose(stages[0].unknowns, s, p, t)))
+        stages.append(Let(q, dae.start.pose(stages[0].unknowns, s, p, t)))
     v = ca.MX.sym("v", dae.n)
-    over_mass = _over_mass(dae)(q, p) if dae.assembly.mass_metric else None
+    over_mass = _over_mass(dae)(q, p) if dae.start.mass_metric else None
     rate_rows = _rate_rows(dae)
     rates = rate_rows(q, v, s, p, t)
-    v_guess = dae.assembly.rate_guess(s, p, t) if dae.assembly.rate_guess else ca.MX.zeros(dae.n)
+    v_guess = dae.start.rate_guess(s, p, t) if dae.start.rate_guess else ca.MX.zeros(dae.n)
     stages.append(Stage(v, v_guess, correction=_least_change(over_mass, *rates)))
-    free = () if dae.assembly.mass_metric else free_rates(dae)
+    free = () if dae.start.mass_metric else free_rates(dae)
     if free:
         least = ca.MX.sym("v", dae.n)
         stages.append(Let(least, _least_energy(dae, rates[0], free, q, v, p)))
         v, rates = least, rate_rows(q, least, s, p, t)
-    z = dae.first_states(q, v, own, p, t) if dae.first_states else own
-    met = ca.vertcat(dae.assembly.closing(q, p, t), dae.assembly.positions(q, s, p, t))
+    z = dae.start.first_states(q, v, own, p, t) if dae.start.first_states else own
+    met = ca.vertcat(dae.start.closing(q, p, t), dae.start.positions(q, s, p, t))
     residual = _residual(dae)(met, rates[1], s, p, t)
-    if dae.dropped:
+    if dae.constraints.dropped:
         residual = ca.fmax(residual, _excess(dae, q, dae.followed(q, p, t), t))
-    counted = dae.assembly.counted(q, s, p, t)
+    counted = dae.start.counted(q, s, p, t)
     return Formula(every, given, tuple(stages), ca.vertcat(q, v, z, counted, residual))
 
 
 def _pose_stage(dae: Dae, s: Any, p: Any, t: Any) -> Stage:
     """Return the stage that closes a pose, in the coordinates in which it is sought; MX of start values and so on."""
-    of = dae.assembly.sought
+    of = dae.start.sought
     n = of.closing.size1_in(0)
     x = ca.MX.sym("x", n)
     over_mass = _over_mass(dae)(x, p) if of.mass_metric else None
@@ -187,7 +188,7 @@ def free_rates(dae: Dae) -> tuple[int, ...]:
         dae: the equations.
     """
     s, p = dae.s_default(), dae.extended(dae.p_default())
-    found = rate_equations(dae, None, s[: len(dae.assembly.starts)], p, 0.0)
+    found = rate_equations(dae, None, s[: len(dae.start.starts)], p, 0.0)
     if found is None:
         return ()
     basis = free_directions(np.array(found[0]))
@@ -213,7 +214,7 @@ def rate_equations(dae: Dae, q: Any, s: Any, p: Any, t: float) -> tuple[Any, Arr
     """
     rate_rows, symbols = _rate_rows(dae), _symbols(dae)
     rows, moving, _ = rate_rows(symbols[0], ca.SX.zeros(dae.n), *symbols[2:])
-    if moving.is_zero() or (dae.assembly.exact and not dae.k and ca.sprank(rows) == dae.n):
+    if moving.is_zero() or (dae.start.exact and not dae.k and ca.sprank(rows) == dae.n):
         return None
     q = assembled(dae, s, p, t) if q is None else q
     C, c, _ = rate_rows(q, np.zeros(dae.n), s, p, t)
@@ -230,7 +231,7 @@ def pose_equations(dae: Dae, x: Any, s: Any, p: Any, t: float) -> Array:
         p: parameters, shape (n_p,).
         t: time, s.
     """
-    return np.array(_position_rows(dae.assembly.sought)(x, s, p, t)[0])
+    return np.array(_position_rows(dae.start.sought)(x, s, p, t)[0])
 
 
 def free_directions(C: Array) -> Array:
@@ -262,12 +263,12 @@ def _least_energy(dae: Dae, C: Any, free: Sequence[int], q: Any, v: Any, p: Any)
         for _ in range(PROJECTIONS):
             column = ca.densify(column - C.T @ solve_linear(S, ca.densify(C @ column)))
         N.append(column)
-        MN.append(dae.momentum(q, column, p))
+        MN.append(dae.equations.momentum(q, column, p))
     ways, pushed = ca.horzcat(*N), ca.horzcat(*MN)
     A = ways.T @ pushed
     A += EPSILON * ca.trace(A) / len(free) * ca.DM.eye(len(free))
     for _ in range(REFINED):
-        v = v - ways @ solve_linear(A, ways.T @ dae.momentum(q, v, p))
+        v = v - ways @ solve_linear(A, ways.T @ dae.equations.momentum(q, v, p))
     return v
 
 
@@ -298,17 +299,17 @@ def _unit_rows(dae: Dae) -> Any:
     But those that are zero, as of an equation between bodies that are fixed to each other.
     """
     q, _, _, p, t = _symbols(dae)
-    out = ca.jacobian(dae.assembly.closing(q, p, t), q)[list(dae.dropped), :]
+    out = ca.jacobian(dae.start.closing(q, p, t), q)[list(dae.constraints.dropped), :]
 
     def scaled(rows: Any) -> Any:
         return ca.diag(1 / ca.fmax(NOTHING, ca.sqrt(ca.sum2(rows**2)))) @ rows
 
-    return merged("unit_rows", [q, p, t], [scaled(dae.C(q, p, t)), ca.densify(scaled(out))])
+    return merged("unit_rows", [q, p, t], [scaled(dae.constraints.C(q, p, t)), ca.densify(scaled(out))])
 
 
 def _symbols(dae: Dae) -> tuple[SX, SX, SX, SX, SX]:
     """Return SX symbols for (q, v, s, p, t), with s the start values of the assembly."""
-    sizes = {"q": dae.n, "v": dae.n, "s": len(dae.assembly.starts), "p": dae.n_p, "t": 1}
+    sizes = {"q": dae.n, "v": dae.n, "s": len(dae.start.starts), "p": dae.n_p, "t": 1}
     q, v, s, p, t = (ca.SX.sym(name, size) for name, size in sizes.items())
     return q, v, s, p, t
 
@@ -319,7 +320,7 @@ def _over_mass(dae: Dae) -> Any:
     return merged("over_mass", [q, p], [dae.over_mass(q, p).inverse])
 
 
-def _position_rows(of: Assembly) -> Any:
+def _position_rows(of: Start) -> Any:
     """Return the Function (q, s, p, t) -> C, c and E_ii relative to the diagonal of C W^-1 C^T, of coordinates.
 
     And what is added to E where corrections go astray, and whether c is at round-off.
@@ -342,7 +343,7 @@ def _position_rows(of: Assembly) -> Any:
 def _rate_rows(dae: Dae) -> Any:
     """Return the Function (q, v, s, p, t) -> those of rates."""
     q, v, s, p, t = _symbols(dae)
-    bound, rates = _bound(dae, q, v, p, t), dae.assembly.rates(q, v, s, p, t)
+    bound, rates = _bound(dae, q, v, p, t), dae.start.rates(q, v, s, p, t)
     moving = ca.vertcat(bound, rates)
     yielding = _parts((bound, ca.SX(0)), (rates, ca.SX(YIELDING)))
     rows = [ca.jacobian(moving, v), ca.densify(moving), ca.densify(yielding)]
@@ -351,9 +352,9 @@ def _rate_rows(dae: Dae) -> Any:
 
 def _residual(dae: Dae) -> Any:
     """Return the Function (c of coordinates, c of rates, s, p, t) -> the residual of a start."""
-    of = dae.assembly
+    of = dae.start
     holonomic, positions, nonholonomic, rates = (
-        item.numel_out(0) for item in (of.closing, of.positions, dae.g, of.rates)
+        item.numel_out(0) for item in (of.closing, of.positions, dae.constraints.g, of.rates)
     )
     c, d = ca.SX.sym("c", holonomic + positions), ca.SX.sym("d", holonomic + nonholonomic + rates)
     _, _, s, p, t = _symbols(dae)
@@ -365,8 +366,10 @@ def _residual(dae: Dae) -> Any:
 
 def _bound(dae: Dae, q: SX, v: SX, p: SX, t: SX) -> SX:
     """Return the residual of the constraints on velocities."""
-    Phi = dae.assembly.closing(q, p, t)
-    return ca.vertcat(ca.jtimes(Phi, q, v) + ca.jacobian(Phi, t), dae.G(q, p, t) @ v + dae.g(q, p, t))
+    Phi = dae.start.closing(q, p, t)
+    return ca.vertcat(
+        ca.jtimes(Phi, q, v) + ca.jacobian(Phi, t), dae.constraints.G(q, p, t) @ v + dae.constraints.g(q, p, t)
+    )
 
 
 def _shortened(n: int) -> Any:
@@ -409,21 +412,21 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         p: parameters, shape (n_p,).
         t: start time, s.
     """
-    q, own = assembled(dae, s, p, t), len(dae.assembly.starts)
-    Phi = np.abs(column(dae.assembly.closing(q, p, t)))
+    q, own = assembled(dae, s, p, t), len(dae.start.starts)
+    Phi = np.abs(column(dae.start.closing(q, p, t)))
     asked = missed(dae, column(q), s[:own], p, t)
     given = [(item.name, value) for item, value in zip(dae.starts, s, strict=True) if not item.guess]
     values = ", ".join(f"{name} = {value:g}" for name, value in given)
     for what, numbers in (("coordinates", [*Phi, *asked]), ("states", s[own:])):
         if not np.all(np.isfinite(numbers)):
-            ended = f"; perhaps {', or '.join(dae.ends)}" if dae.ends else ""
+            ended = f"; perhaps {', or '.join(dae.about.ends)}" if dae.about.ends else ""
             return StartError(f"{dae.name}: the start values give {what} that are not finite: {values}{ended}")
     open_by, missed_by = max(Phi, default=0.0), max(asked, default=0.0)
     gap = max(open_by, missed_by)
     if open_by <= TOLERANCE and missed_by <= DIGITS:
         if singular := singularity(dae, q, p, t):
             return StartError(singular)
-        if dae.dropped and float(_excess(dae, *map(ca.DM, (q, dae.followed(q, p, t), t)))) > 0:
+        if dae.constraints.dropped and float(_excess(dae, *map(ca.DM, (q, dae.followed(q, p, t), t)))) > 0:
             return StartError(
                 f"{dae.name}: constraints that are redundant with the model's own parameters, and were left out, are "
                 "not with these: give the model itself these parameters"
@@ -432,13 +435,13 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
             f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free "
             "(--free NAME)"
         )
-    if not dae.assembly.loops:
+    if not dae.start.loops:
         return StartError(
             f"{dae.name}: the start values contradict each other ({values}; residual {gap:.2g}): leave some free "
             "(--free NAME)"
         )
-    misses = {name.rpartition(".")[0]: 0.0 for name in dae.assembly.position_names}
-    for name, miss in zip(dae.assembly.position_names, asked, strict=True):
+    misses = {name.rpartition(".")[0]: 0.0 for name in dae.start.position_names}
+    for name, miss in zip(dae.start.position_names, asked, strict=True):
         joint = name.rpartition(".")[0]
         misses[joint] = max(misses[joint], miss)
 
@@ -446,8 +449,8 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         gaps = [gap for gap in Phi[list(loop.rows)] if gap > TOLERANCE]
         return max(gaps, default=0.0), max((misses.get(joint, 0.0) for joint in loop.joints), default=0.0)
 
-    worst = max(dae.assembly.loops, key=wrong)
-    inside = [name for name in dae.assembly.met_names if name.rpartition(".")[0] in worst.joints]
+    worst = max(dae.start.loops, key=wrong)
+    inside = [name for name in dae.start.met_names if name.rpartition(".")[0] in worst.joints]
     such = f" (such as --free {inside[0]})" if inside else ""
     return StartError(
         f"{dae.name}: the loop {' - '.join(worst.joints)} cannot be closed (residual {gap:.2g}) with {values}: "
@@ -496,18 +499,18 @@ def singularity(dae: Dae, q: Any, p: Sequence[float], t: float) -> str:
         p: parameters, shape (n_p,).
         t: time, s.
     """
-    C = np.array(dae.C(q, dae.followed(q, p, t), t))
+    C = np.array(dae.constraints.C(q, dae.followed(q, p, t), t))
     missing = dependent(C)
     if not missing:
         return ""
     left, _, _ = np.linalg.svd(scaled_rows(C))
     weight = np.abs(left[: dae.m, -missing:]).max(axis=1)
     names = dict.fromkeys(name for name, share in zip(dae.row_names, weight, strict=True) if share > SHARE)
-    for loop in dae.assembly.loops:
+    for loop in dae.start.loops:
         if names.keys() & set(loop.joints):
             names.update(dict.fromkeys(loop.joints))
     who = ", ".join(names) or "the nonholonomic joints"
-    if not dae.assembly.loops:
+    if not dae.start.loops:
         return f"{dae.name}: {missing} equation(s) of {who} repeat others: state each equation only once"
     return (
         f"{dae.name}: the start is a singular position of {who}: {missing} constraint(s) depend on others there, "
@@ -569,7 +572,7 @@ def _lengths(length: Any) -> npt.NDArray[np.float64]:
 
 def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any:
     """Return the coordinates at which the assembly stops."""
-    of, own = dae.assembly, list(s)[: len(dae.assembly.starts)]
+    of, own = dae.start, list(s)[: len(dae.start.starts)]
     x = of.sought.guess(own, p, t)
     if x.numel():
         symbols = (ca.MX.sym(*item) for item in (("s", len(own)), ("p", dae.n_p), ("t",)))
@@ -594,8 +597,8 @@ def missed(dae: Dae, q: Any, s: Any, p: Any, t: float) -> npt.NDArray[np.float64
         p: parameters, shape (n_p,).
         t: time, s.
     """
-    residual = column(dae.assembly.positions(q, s, p, t))
-    return np.abs(residual) / column(dae.assembly.sizes(s, p, t))[: len(residual)]
+    residual = column(dae.start.positions(q, s, p, t))
+    return np.abs(residual) / column(dae.start.sizes(s, p, t))[: len(residual)]
 
 
 def start_slopes(dae: Dae, free: Sequence[tuple[bool, int]]) -> Any:
@@ -608,7 +611,7 @@ def start_slopes(dae: Dae, free: Sequence[tuple[bool, int]]) -> Any:
         free: whether each value is a parameter, and its place among them or among the start values.
     """
     q, v, s, p, t = _symbols(dae)
-    of, states = dae.assembly, ca.SX.sym("z", len(dae.starts) - s.numel())  # which no equation asks for
+    of, states = dae.start, ca.SX.sym("z", len(dae.starts) - s.numel())  # which no equation asks for
     rows = ca.vertcat(of.closing(q, p, t), of.positions(q, s, p, t), _bound(dae, q, v, p, t), of.rates(q, v, s, p, t))
     changed = ca.vertcat(*((p if kind else ca.vertcat(s, states))[k] for kind, k in free))
     slopes = [ca.densify(ca.jacobian(rows, item)) for item in (ca.vertcat(q, v), changed)]
@@ -633,8 +636,8 @@ def contradicted(dae: Dae, slopes: Sequence[Any]) -> tuple[int, tuple[str, ...]]
         return None
     number = int(wrong.argmax())
     part = left[:, number].tolist()
-    of = dae.assembly
-    closing, bound = [""] * of.closing.numel_out(0), [""] * dae.g.numel_out(0)
+    of = dae.start
+    closing, bound = [""] * of.closing.numel_out(0), [""] * dae.constraints.g.numel_out(0)
     names = (*closing, *of.position_names, *closing, *bound, *of.rate_names)
     involved = sorted(zip(part, names, strict=True), reverse=True)
     return number, tuple(dict.fromkeys(name for size, name in involved if name and size > SHARE * max(part)))

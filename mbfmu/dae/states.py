@@ -65,7 +65,7 @@ def with_states(dae: Dae, indicators: bool = False) -> Dae:
     lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
     places = list(state_places(dae))
     y = dae.output(q, v, z, turned, a, lambda_, u, p, t)
-    more = ca.vertcat(ca.vertcat(q, v, z)[places], ca.vertcat(v, a, dae.flow(q, v, z, u, p, t))[places])
+    more = ca.vertcat(ca.vertcat(q, v, z)[places], ca.vertcat(v, a, dae.equations.flow(q, v, z, u, p, t))[places])
     signals = (*state_signals(dae), *rate_signals(dae))
     if indicators and dae.switching:
         more = ca.vertcat(more, dae.switching.guards(q, v, z, u, p, t))
@@ -76,7 +76,7 @@ def with_states(dae: Dae, indicators: bool = False) -> Dae:
 
 def _units(dae: Dae, coordinates: Iterable[str]) -> list[str]:
     """Return the units of coordinates: those of outputs of the same name, or those of a free body."""
-    called = {full: name for name, full in dae.other_names}
+    called = {full: name for name, full in dae.about.other_names}
     known = {item.name: item.unit for item in dae.outputs}
     units = []
     for name in coordinates:

@@ -1,13 +1,12 @@
 """The joint-space inertia of a tree, factored: M = L^T D L."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as ca
 
 from mbfmu.dae.recursive import Link
 
-SX = Any
+SX = ca.SX
 FEW = 32
 """Largest number of links of a tree whose M is factored: longer code becomes loops, which want equal work at each."""
 SHALLOW = 73
@@ -45,8 +44,8 @@ class TreeFactor:
         self._n = M.shape[0]
         rest = {(i, j): M[i, j] for i, j in zip(*M.sparsity().get_triplet(), strict=True) if j <= i}
         self._inner: list[list[int]] = [[]] * self._n
-        self._D: list[SX] = [None] * self._n
-        self._over: list[SX] = [None] * self._n  # -1 / D, as of b (1 / D) CasADi makes b / D, and divisions are slow
+        self._D = [ca.SX()] * self._n
+        self._over = [ca.SX()] * self._n  # -1 / D, as of b (1 / D) CasADi makes b / D, and divisions are slow
         self._L: dict[tuple[int, int], SX] = {}  # -L
         for i in reversed(range(self._n)):
             inner = self._inner[i] = [j for j in range(i) if (i, j) in rest]

@@ -1,12 +1,12 @@
 """Matrices in turned axes: R X R^T, in half the products where R turns about an axis of coordinates."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 
 from mbfmu.model.traced import traced
 
-SX = Any
+SX = ca.SX
 CIRCULAR = {ca.OP_COS, ca.OP_SIN}
 """Operations of which a turn about an axis has both."""
 

@@ -50,18 +50,16 @@ def fastest(dae: Dae) -> Rates:
     dae = dae.unswitched
     p, u, s = dae.extended(dae.p_default()), dae.u_default(), dae.s_default()
     q = column(
-        assembled(dae, s.tolist(), p.tolist(), 0.0)
-        if dae.m
-        else dae.assembly.guess(s[: len(dae.assembly.starts)], p, 0.0)
+        assembled(dae, s.tolist(), p.tolist(), 0.0) if dae.m else dae.start.guess(s[: len(dae.start.starts)], p, 0.0)
     )
     z, still = np.zeros(dae.n_z), np.zeros(dae.n)
-    M, C = np.array(dae.M(q, p)), np.array(dae.C(q, p, 0.0))
+    M, C = np.array(dae.equations.M(q, p)), np.array(dae.constraints.C(q, p, 0.0))
     if not (np.isfinite(M).all() and np.isfinite(C).all()):
         return Rates()
 
     def pushed(by_q: Array, by_v: Array) -> Any:
         size = SMALL * (1 + np.abs(q).max(initial=0.0))
-        ends = (column(dae.force(q + a * size * by_q, a * size * by_v, z, u, p, 0.0)) for a in (1, -1))
+        ends = (column(dae.equations.force(q + a * size * by_q, a * size * by_v, z, u, p, 0.0)) for a in (1, -1))
         first, last = ends
         return (last - first) / (2 * size)
 
@@ -121,18 +119,18 @@ class Vibration(NamedTuple):
 
 def vibrations(dae: Dae) -> Iterator[Vibration]:
     """Yield the frequencies of each flexible body and line at the start."""
-    if not dae.flexible:
+    if not dae.about.flexible:
         return
-    p, u, s = dae.extended(dae.p_default()), dae.u_default(), dae.s_default()[: len(dae.assembly.starts)]
-    q = dae.assembly.guess(s, p, 0.0)
+    p, u, s = dae.extended(dae.p_default()), dae.u_default(), dae.s_default()[: len(dae.start.starts)]
+    q = dae.start.guess(s, p, 0.0)
     symbols = dae.symbols()
-    slopes = ca.Function("slopes", list(symbols), [ca.densify(ca.jacobian(dae.force(*symbols), symbols[0]))])
+    slopes = ca.Function("slopes", list(symbols), [ca.densify(ca.jacobian(dae.equations.force(*symbols), symbols[0]))])
     z, still = np.zeros(symbols[2].numel()), np.zeros(dae.n)
-    K, M = -np.array(slopes(q, still, z, u, p, 0.0)), np.array(dae.M(q, p))
+    K, M = -np.array(slopes(q, still, z, u, p, 0.0)), np.array(dae.equations.M(q, p))
     plain = dae.unswitched
-    rows = np.array(plain.Phi_q(q[: plain.n], p[: plain.n_p], 0.0))[plain.m - plain.assembly.norms : plain.m]
+    rows = np.array(plain.constraints.Phi_q(q[: plain.n], p[: plain.n_p], 0.0))[plain.m - plain.start.norms : plain.m]
     norms = np.pad(rows, ((0, 0), (0, dae.n - plain.n)))
-    for path, numbers in dae.flexible:
+    for path, numbers in dae.about.flexible:
         own = np.ix_(numbers, numbers)
         alone = np.zeros_like(M)
         alone[own] = (K[own] + K[own].T) / 2

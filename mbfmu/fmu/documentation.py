@@ -131,8 +131,8 @@ def _equations(dae: Dae, asked: str) -> list[tuple[str, object]]:
 
 def _roles(dae: Dae) -> list[tuple[str, object]]:
     """Return which joints carry coordinates, and which are constraints, with their rows and the reason."""
-    carrying = [item.joint for item in dae.roles if item.carries]
-    others = [f"{item.joint} ({item.rows}: {item.reason})" for item in dae.roles if not item.carries]
+    carrying = [item.joint for item in dae.about.roles if item.carries]
+    others = [f"{item.joint} ({item.rows}: {item.reason})" for item in dae.about.roles if not item.carries]
     rows = (("joints with coordinates", carrying), ("joints by constraints", others))
     return [(what, ", ".join(names)) for what, names in rows if names]
 

@@ -278,7 +278,7 @@ def _keeping(dae: Dae, scheme: Scheme, name: str, functions: FormulaFunctions) -
             memory, ticks = _begun(dae, p, t)
         whole = ca.vertcat(p, held, memory)
         found = function.call([own, u, du, whole, t, h, z])
-        if result and dae.follow:
+        if result and dae.constraints.follow:
             end = t + h if name == "step" else t
             q = found[0][: dae.n] if name == "start" else scheme.read(_cut(found[0], n_scheme)[0], whole, end)[0]
             memory = dae.followed(q, whole, end)[len(dae.parameters) + dae.n_held :]
@@ -526,6 +526,7 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
             solved.append(None)
             corrections.append(None)
         elif stage.corrected is not None:
+            assert stage.change is not None
             solved.append(None)
             found = [ca.densify(stage.corrected), ca.densify(stage.change)]
             corrections.append(merged(f"{name}_correct{number}", inputs, found))

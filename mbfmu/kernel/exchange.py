@@ -88,7 +88,7 @@ def _outputs(dae: Dae) -> Any:
 
 def _rates(dae: Dae) -> Any:
     at = _State(dae)
-    return at.function("rates", ca.vertcat(at.v, dae.acceleration(*at.whole)[0], dae.flow(*at.whole)))
+    return at.function("rates", ca.vertcat(at.v, dae.acceleration(*at.whole)[0], dae.equations.flow(*at.whole)))
 
 
 def _drift(dae: Dae) -> Any:
@@ -97,8 +97,8 @@ def _drift(dae: Dae) -> Any:
     q, v, p, t = at.q, at.v, at.p, at.t
     to_positions, to_velocities = projections(dae)
     back = ca.vertcat(to_positions(q, p, t), to_velocities(q, v, p, t), ca.SX.zeros(dae.n_z))
-    C, c = dae.C(q, p, t), dae.c(q, p, t)
-    return at.function("drift", back, ca.norm_inf(ca.vertcat(dae.Phi(q, p, t), C @ v + c)))
+    C, c = dae.constraints.C(q, p, t), dae.constraints.c(q, p, t)
+    return at.function("drift", back, ca.norm_inf(ca.vertcat(dae.constraints.Phi(q, p, t), C @ v + c)))
 
 
 def _kept(dae: Dae, function: Any) -> Any:

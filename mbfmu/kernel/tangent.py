@@ -196,7 +196,7 @@ def _rates(dae: Dae, scheme: Scheme) -> Any:
     y = ca.densify(dae.output(q, v, z, turned, a, lambda_, u, p, t))
     angles = ca.densify(dae.angles(q, p, t))
     turning = ca.jtimes(angles, ca.vertcat(q, t), ca.vertcat(v, 1)) if dae.n_angles else ca.SX(0, 1)
-    rate = ca.jtimes(y, moving, ca.vertcat(v, a, dae.flow(q, v, z, u, p, t), turning, du, 1))
+    rate = ca.jtimes(y, moving, ca.vertcat(v, a, dae.equations.flow(q, v, z, u, p, t), turning, du, 1))
     along = merged("along", [q, v, z, turned, u, du, p, t], [ca.densify(rate)])
 
     x = ca.SX.sym("x", n_scheme + dae.n_angles)

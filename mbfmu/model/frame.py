@@ -14,8 +14,8 @@ import casadi as ca
 
 from mbfmu.model.traced import traced
 
-SX = Any
-"""A CasADi SX expression (CasADi carries no types)."""
+SX = ca.SX
+"""An expression of scalars, a matrix (see `stubs/casadi`)."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _axis_quaternion(n: tuple[float, ...]) -> Any:
     return ca.Function("Q", [angle], [ca.vertcat(ca.cos(angle / 2), ca.sin(angle / 2) * ca.SX(n))])
 
 
-def axis_rotation(n: tuple[float, ...], angle: SX) -> SX:
+def axis_rotation(n: tuple[float, ...], angle: SX | float) -> SX:
     """Return the rotation matrix of a turn by `angle` (rad) about the unit axis `n` (Rodrigues' formula)."""
     return _axis_rotation(tuple(n))(angle)
 

@@ -30,4 +30,4 @@ def replace_values(system: T, values: Mapping[str, Any], places: Mapping[str, tu
         group, entry, field = places[name]
         entries = (replace(item, **{field: value}) if item.name == entry else item for item in getattr(replaced, group))
         replaced = replace(replaced, **{group: tuple(entries)})
-    return replaced  # type: ignore[no-any-return]
+    return replaced

@@ -33,8 +33,12 @@ def remedies(prepared: Prepared, corrections: int = 0) -> dict[str, str]:
     able = [name for name in KEEPERS if name != scheme.name and not (by_steps or (name == "rattle" and dae.k))]
     keeper = f", such as '{able[0]}'" if able else ""
     shorter = "take a smaller solver.step"
-    ended = f"perhaps {', or '.join(dae.ends)}; else " if dae.ends else ""
-    needed = ", or need constraints that are redundant with the model's own and were left out" if dae.dropped else ""
+    ended = f"perhaps {', or '.join(dae.about.ends)}; else " if dae.about.ends else ""
+    needed = (
+        ", or need constraints that are redundant with the model's own and were left out"
+        if dae.constraints.dropped
+        else ""
+    )
     chosen = "" if scheme.multistep or corrections else ", or set solver.tolerance"
     return {
         "NOT_CONVERGED": ended + (f"{shorter}, smoother inputs{stiff}" if stiff else REMEDIES["NOT_CONVERGED"]),

@@ -103,7 +103,7 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...], usual: Usual | N
             if math.isfinite(item.min) or math.isfinite(item.max)
         ),
         min(scheme.limits) if scheme.limits.any and not scheme.multistep else None,
-        quickest(dae) if dae.flexible and scheme.limits.decay < math.inf else None,
+        quickest(dae) if dae.about.flexible and scheme.limits.decay < math.inf else None,
         dae.coordinates,
     )  # fmt: skip
 
@@ -120,4 +120,4 @@ def _gaps(dae: Dae) -> tuple[int, ...]:
 def _rows(dae: Dae, scheme: Scheme) -> Any:
     x, p, t = ca.MX.sym("x", scheme.step.x.numel()), ca.MX.sym("p", dae.n_p), ca.MX.sym("t")
     q, _, _ = scheme.read(x, p, t)
-    return ca.Function("rows", [x, p, t], [dae.C(q, dae.followed(q, p, t), t)])
+    return ca.Function("rows", [x, p, t], [dae.constraints.C(q, dae.followed(q, p, t), t)])

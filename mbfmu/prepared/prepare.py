@@ -103,7 +103,7 @@ class Prepared:
         if not dae.n:
             return self.scheme.notices
         p, u, s = dae.p_default(), dae.u_default(), dae.s_default()
-        extended, own = dae.extended(p), len(dae.assembly.starts)
+        extended, own = dae.extended(p), len(dae.start.starts)
         start = self.bundle.formulas["start"]
 
         def found(function: Any, z: Any) -> Any:
@@ -115,8 +115,8 @@ class Prepared:
                 x, size = found(start.correct[0], x)
                 if not float(size.item()) > ROUND_OFF:
                     break
-            q = dae.assembly.pose(x, s[:own], extended, 0.0)
-            Phi = np.max(np.abs(np.array(dae.assembly.closing(q, extended, 0.0))), initial=0.0)
+            q = dae.start.pose(x, s[:own], extended, 0.0)
+            Phi = np.max(np.abs(np.array(dae.start.closing(q, extended, 0.0))), initial=0.0)
             gap = np.max(missed(dae, q, s[:own], extended, 0.0), initial=0.0)
             return x if Phi <= TOLERANCE and gap <= DIGITS else None
 
@@ -235,7 +235,7 @@ class Prepared:
         if status.code == STARTS_INSIDE:
             raise self._gap_error(x, p, int(status.substeps))
         if status.code == NOT_FINITE and status.correction <= CONSISTENT and all(map(math.isfinite, s)):
-            ended = f"perhaps {', or '.join(self.dae.ends)}; else " if self.dae.ends else ""
+            ended = f"perhaps {', or '.join(self.dae.about.ends)}; else " if self.dae.about.ends else ""
             raise StartError(
                 f"{self.dae.name}: the stepper '{self.scheme.name}' cannot make its first history with a step of "
                 f"{self.step:g} s; {ended}take a smaller step"

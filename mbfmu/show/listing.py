@@ -10,8 +10,8 @@ import mbfmu.model as model
 from mbfmu.base.extensions import COMPONENTS, registered
 from mbfmu.dae import Dae, ParameterSignal, Signal, derive
 from mbfmu.dae.choice import EVERY_JOINT, chosen
-from mbfmu.dae.dae import Role
 from mbfmu.dae.joint import JointTree
+from mbfmu.dae.parts.about import Role
 from mbfmu.dae.vibration import vibrations
 from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
@@ -167,7 +167,7 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
     parts = (
         {}
         if system.only_blocks
-        else {**_parts(JointTree(mechanism, choice=choice), dae.roles), "flexible_bodies": vibrating}
+        else {**_parts(JointTree(mechanism, choice=choice), dae.about.roles), "flexible_bodies": vibrating}
     )
     return {**parts, **_network(mechanism), "counts": counts}
 

@@ -140,7 +140,7 @@ def usual_stepper(dae: Dae, step: float) -> Usual:
         return Usual(
             "projected", "the constraints are nonholonomic, and projected keeps them to round-off at the least cost"
         )
-    if not (dae.switching or dae.resisting):
+    if not (dae.switching or dae.equations.resisting):
         return Usual(
             "projected", "no spring, damper or the like can be stiff, and projected is the most accurate at its cost"
         )

@@ -46,14 +46,14 @@ def stabilised_acceleration(dae: Dae) -> Any:
     """Return the Function (q, v, z, u, p, t, gamma, delta) -> a of the stabilised index-1 form."""
     q, v, z, u, p, t = dae.symbols()
     gamma, delta = ca.SX.sym("gamma"), ca.SX.sym("delta")
-    Phi_q, G = dae.Phi_q(q, p, t), dae.G(q, p, t)
-    Phidot = Phi_q @ v + dae.Phi_t(q, p, t)
+    Phi_q, G = dae.constraints.Phi_q(q, p, t), dae.constraints.G(q, p, t)
+    Phidot = Phi_q @ v + dae.constraints.Phi_t(q, p, t)
     right = ca.vertcat(
-        dae.gamma(q, v, p, t) - 2 * gamma * Phidot - delta**2 * dae.Phi(q, p, t),
-        dae.gamma_G(q, v, p, t) - gamma * (G @ v + dae.g(q, p, t)),
+        dae.constraints.gamma(q, v, p, t) - 2 * gamma * Phidot - delta**2 * dae.constraints.Phi(q, p, t),
+        dae.constraints.gamma_G(q, v, p, t) - gamma * (G @ v + dae.constraints.g(q, p, t)),
     )
     factor = SchurFactor(dae.over_mass(q, p), ca.vertcat(Phi_q, G))
-    a, _ = factor.constrained(dae.free_acceleration(q, v, z, u, p, t), right)
+    a, _ = factor.constrained(dae.equations.free_acceleration(q, v, z, u, p, t), right)
     return merged("stabilised", [q, v, z, u, p, t, gamma, delta], [ca.densify(a)])
 
 

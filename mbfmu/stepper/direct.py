@@ -1,5 +1,6 @@
 """direct: explicit methods on the index-1 form."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -30,7 +31,7 @@ def direct(dae: Dae, method: str = "rk4") -> Scheme:
     if method == "ab7":
         return bashforth("direct", {"method": method}, dae, SUBSTEPS)
 
-    def acceleration_of(problem: Problem) -> SX:
+    def acceleration_of(problem: Problem) -> Callable[[SX, SX, SX, SX], SX]:
         return lambda q, v, z, t: problem.acceleration(q, v, z, t)[0]
 
     return explicit_scheme("direct", {"method": method}, dae, method, acceleration_of)

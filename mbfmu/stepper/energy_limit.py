@@ -24,16 +24,16 @@ def energy_limit(dae: Dae) -> Any:
     Args:
         dae: the equations, with gaps or frictions.
     """
-    if dae.power is None:
+    if dae.energies.power is None:
         return None
     q, v, z, u, p, t = dae.symbols()
     rows = Rows(dae, q, v, p, t)
-    if not ca.vertcat(dae.Phi_t(q, p, t), dae.g(q, p, t), rows.gap_t, rows.slip_0).is_zero():
+    if not ca.vertcat(dae.constraints.Phi_t(q, p, t), dae.constraints.g(q, p, t), rows.gap_t, rows.slip_0).is_zero():
         return None
     q_1, v_1, h = ca.SX.sym("q_1", dae.n), ca.SX.sym("v_1", dae.n), ca.SX.sym("h")
-    supplied = h * dae.power((q + q_1) / 2, (v + v_1) / 2, z, u, p, t + h / 2)
-    raised = dae.potential(q_1, p, t + h) - dae.potential(q, p, t)
-    T_1, most = dae.kinetic(q_1, v_1, p), dae.kinetic(q, v, p) - raised + supplied
+    supplied = h * dae.energies.power((q + q_1) / 2, (v + v_1) / 2, z, u, p, t + h / 2)
+    raised = dae.energies.potential(q_1, p, t + h) - dae.energies.potential(q, p, t)
+    T_1, most = dae.energies.kinetic(q_1, v_1, p), dae.energies.kinetic(q, v, p) - raised + supplied
     s = ca.if_else(most < T_1, ca.sqrt(ca.fmax(0, most) / ca.if_else(T_1 > 0, T_1, 1)), 1)
     results = [ca.if_else(most < 0, q, q_1), s * v_1]
     return merged("energy_limit", [q, v, z, q_1, v_1, u, p, t, h], [ca.densify(item) for item in results])

@@ -171,7 +171,7 @@ def adams_step(rate: Rate, x: SX, past: Sequence[SX], h_past: SX, t: SX, h: SX) 
 
 def kind_of(dae: Dae, evaluations: int) -> Any:
     """Return the kind of symbols for the fastest step with a number of accelerations; `casadi.SX` writes them out."""
-    of_each = operations(dae.acceleration) + operations(dae.flow)
+    of_each = operations(dae.acceleration) + operations(dae.equations.flow)
     return ca.SX if evaluations * of_each <= INLINED else ca.MX
 
 

@@ -148,7 +148,7 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
     """
     n, m, t, h = problem.n, problem.m, problem.t, problem.h
     n_z, n_y, nominal = problem.n_z, problem.n_y, problem.nominal
-    momentum = form == "momentum" and not problem.dae.constant_mass
+    momentum = form == "momentum" and not problem.dae.equations.constant_mass
     A, b, c = gauss_tableau(s)
     D = np.linalg.inv(A)
     e = b @ D

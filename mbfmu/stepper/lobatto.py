@@ -47,10 +47,10 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
     q0, p0, z0, lambda0 = ca.vertsplit(x, [0, n, 2 * n, problem.n_y, problem.n_y + m])
     q_free, v_free, z_free = problem.split(first)
 
-    solved = s - 1 if dae.constant_mass else s
+    solved = s - 1 if dae.equations.constant_mass else s
     d = [ca.SX.sym(f"d{i}", n) for i in range(solved)]
     # constant M: the velocities of the stages lie on a polynomial of degree s - 2, which gives d_s
-    if dae.constant_mass:
+    if dae.equations.constant_mass:
         last = np.linalg.solve(np.vander(c[:-1], s - 1).T, np.ones(s - 1))
         d.append(weighted(last, d))
     impulse = [ca.SX.sym(f"impulse{j}", m) for j in range(s - 1)]

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.events.gaps import Switches
 from mbfmu.dae.events.modes import Rows
 from mbfmu.dae.events.stepping import RESIDUALS
 from mbfmu.dae.formula import Formula, Let
 from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.parts.gaps import Switches
 from mbfmu.stepper.energy_limit import energy_limit
 from mbfmu.stepper.passes import JAMMED, Numbers, Passes, accelerated, function_of, parts_of
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, Stage
@@ -228,21 +228,25 @@ class _Contacts:
         middle, end = t + h / 2, t + h
         q_m, v_m = (q + q_1) / 2, (v + v_1) / 2
         zero = ca.SX.zeros(self._count)
-        flown = dae.flow(q_m, v_m, self.joined((states + own_1) / 2, zero), u, p, middle)
+        flown = dae.equations.flow(q_m, v_m, self.joined((states + own_1) / 2, zero), u, p, middle)
         flown = self.split(flown)[0]
         over = dae.over_mass(q_m, p)
-        P, C = dae.Phi_q(q_1, p, end), dae.C(q_1, p, end)
-        c, C_m, c_m = dae.c(q_1, p, end), dae.C(q_m, p, middle), dae.c(q_m, p, middle)
+        P, C = dae.constraints.Phi_q(q_1, p, end), dae.constraints.C(q_1, p, end)
+        c, C_m, c_m = (
+            dae.constraints.c(q_1, p, end),
+            dae.constraints.C(q_m, p, middle),
+            dae.constraints.c(q_m, p, middle),
+        )
         factor, closing = SchurFactor(over, C_m), SchurFactor(over, C)
         placing = SchurFactor(over, P) if dae.k else closing
         # free velocities, constrained at the midpoint: C_m (v + v_f)/2 + c_m = 0
-        free = v + h * dae.free_acceleration(q_m, v_m, self.joined((states + own_1) / 2, zero), u, p, middle)
+        free = v + h * dae.equations.free_acceleration(q_m, v_m, self.joined((states + own_1) / 2, zero), u, p, middle)
         v_f, _ = factor.constrained(free, -2 * c_m - C_m @ v)
         # closing impulses at the end of the step: C v_1 + c = 0
         missing, _ = closing.solve(ca.SX(n, 1), -c - C @ v_1)
         # positions without impulses, projected: P (q - q_1) + Phi(q_1) = 0
         q_f = q + h * v_m
-        shift, _ = placing.solve(ca.SX(n, 1), -dae.Phi(q_1, p, end) - P @ (q_f - q_1))
+        shift, _ = placing.solve(ca.SX(n, 1), -dae.constraints.Phi(q_1, p, end) - P @ (q_f - q_1))
         results = [v_f, missing, q_f + shift, flown]
         if switches:
             rows = Rows(dae, q_m, v, p, middle)

@@ -1,11 +1,10 @@
 """Symbolic bases of the null space of a wide matrix, without branches: code and derivatives are straight-line."""
 
 from collections.abc import Callable
-from typing import Any
 
 import casadi as ca
 
-SX = Any
+SX = ca.SX
 
 
 def householder_nullspace(P: SX) -> SX:

@@ -87,11 +87,11 @@ def recoveries(dae: Dae, selection: str) -> tuple[Any, Any, Any]:
     """
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
     p, t, m = ca.SX.sym("p", dae.n_p), ca.SX.sym("t"), dae.m
-    P = dae.Phi_q(q, p, t)
-    C, c = dae.C(q, p, t), dae.c(q, p, t)
+    P = dae.constraints.Phi_q(q, p, t)
+    C, c = dae.constraints.C(q, p, t), dae.constraints.c(q, p, t)
     selected = pivot_columns(C) if selection == "lu" else C.T
     N = ca.SX.sym("N", selected.sparsity())
-    dq = -N[:, :m] @ unpivoted_solve(P @ N[:, :m], dae.Phi(q, p, t))
+    dq = -N[:, :m] @ unpivoted_solve(P @ N[:, :m], dae.constraints.Phi(q, p, t))
     v1 = v - N @ unpivoted_solve(C @ N, C @ v + c)
     return (
         merged("select", [q, p, t], [selected]),

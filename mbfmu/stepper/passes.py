@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
-from mbfmu.dae.events.gaps import Switches
 from mbfmu.dae.events.modes import eliminated
 from mbfmu.dae.merged import merged
+from mbfmu.dae.parts.gaps import Switches
 from mbfmu.stepper.scheme import SX
 
 PASSES = 16

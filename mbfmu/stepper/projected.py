@@ -121,9 +121,9 @@ def projections(dae: Dae) -> tuple[Any, Any]:
     """Return the Functions (q, p, t) -> correction of q and (q, v, p, t) -> correction of v, each shape (n,)."""
     q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    solve, P, nothing = dae.over_mass(q, p), dae.Phi_q(q, p, t), ca.SX(dae.n, 1)
-    C, c = dae.C(q, p, t), dae.c(q, p, t)
-    dq, _ = SchurFactor(solve, P).solve(nothing, -dae.Phi(q, p, t))
+    solve, P, nothing = dae.over_mass(q, p), dae.constraints.Phi_q(q, p, t), ca.SX(dae.n, 1)
+    C, c = dae.constraints.C(q, p, t), dae.constraints.c(q, p, t)
+    dq, _ = SchurFactor(solve, P).solve(nothing, -dae.constraints.Phi(q, p, t))
     dv, _ = SchurFactor(solve, C).solve(nothing, -(C @ v + c))
     return (
         merged("to_positions", [q, p, t], [ca.densify(dq)]),

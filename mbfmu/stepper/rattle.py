@@ -45,7 +45,7 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
     q_free, v_free, z_free = problem.split(first)
 
     d0, impulse = ca.SX.sym("d0", n), ca.SX.sym("impulse", m)
-    d1 = d0 if dae.constant_mass else ca.SX.sym("d1", n)
+    d1 = d0 if dae.equations.constant_mass else ca.SX.sym("d1", n)
     q1 = q0 + (d0 + d1) / 2
     kept = _KeptFactor.of(dae) if iteration == "simplified" else None
     if kept:
@@ -58,20 +58,20 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         # first half: M(q0) V0 = p0 + h/2 (F - P0^T lambda), and M(q1) V1 = M(q0) V0
         times_M0, v0 = problem.times_mass(q0), problem.over_mass(q0)(p0)
         balance = times_M0(d0) - h * p0 - kick + problem.Phi_q(q0, t).T @ impulse
-        same = () if dae.constant_mass else (problem.impulse(q1, d1) - times_M0(d0),)
+        same = () if dae.equations.constant_mass else (problem.impulse(q1, d1) - times_M0(d0),)
         solved = {"residual": ca.vertcat(balance, *same, gap)}
     else:
         if not kept:
             factor = SchurFactor(problem.over_mass(q0), problem.Phi_q(q0, t), problem.M(q0))
         # the same by a correction with the matrix [M P^T; P 0] of the step's start
         v0, force = factor.mass_solve(p0), h * p0 + kick
-        if dae.constant_mass:
+        if dae.equations.constant_mass:
             changes = factor.solve(force - factor.times(d0) - factor.columns(impulse), -gap)
             solved = {"correction": ca.vertcat(*changes)}
         else:
             *better, change = factor.corrected(d0, d1, impulse, force, problem.impulse(q1, d1), gap)
             solved = {"corrected": ca.vertcat(*better), "change": change}
-    moving = (d0,) if dae.constant_mass else (d0, d1)
+    moving = (d0,) if dae.equations.constant_mass else (d0, d1)
     unknowns, guess = ca.vertcat(*moving, impulse), ca.vertcat(*[h * v0 for _ in moving], h**2 / 2 * lambda0)
     V1 = d1 / h
     moved = Stage(unknowns, guess, watched=n * len(moving), **solved)
@@ -127,7 +127,7 @@ class _KeptFactor:
     def of(cls, dae: Dae) -> "_KeptFactor | None":
         """Return that of some equations; None: nothing is to be kept."""
         q, _, _, _, p, t = dae.symbols()
-        kept = SchurFactor(dae.over_mass(q, p), dae.Phi_q(q, p, t), dae.M(q, p)).kept()
+        kept = SchurFactor(dae.over_mass(q, p), dae.constraints.Phi_q(q, p, t), dae.equations.M(q, p)).kept()
         return kept and cls(merged("kept", [q, p, t], kept[:1]), kept[1], not ca.depends_on(kept[0], t))
 
     def called(self, q: SX, p: SX, t: SX) -> tuple[Call, SchurFactor]:

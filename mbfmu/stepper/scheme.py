@@ -34,7 +34,7 @@ from mbfmu.dae.merged import merged
 from mbfmu.errors import StepperError
 
 SX = Any
-"""A CasADi expression (CasADi carries no types)."""
+"""An expression: SX, or MX in formulas that call functions, so that neither alone."""
 
 __all__ = [
     "UNLIMITED",
@@ -113,7 +113,7 @@ class Problem:
 
     def M(self, q: SX) -> SX:
         """Return the mass matrix, shape (n, n)."""
-        return self.dae.M(q, self.p)
+        return self.dae.equations.M(q, self.p)
 
     def times_mass(self, q: SX) -> Callable[[SX], SX]:
         """Return the map x -> M(q) x, for x of shape (n,)."""
@@ -126,27 +126,27 @@ class Problem:
 
     def Phi(self, q: SX, t: SX) -> SX:
         """Return the holonomic residual, shape (m,)."""
-        return self.dae.Phi(q, self.p, t)
+        return self.dae.constraints.Phi(q, self.p, t)
 
     def Phi_q(self, q: SX, t: SX) -> SX:
         """Return the Jacobian of Phi, shape (m, n)."""
-        return self.dae.Phi_q(q, self.p, t)
+        return self.dae.constraints.Phi_q(q, self.p, t)
 
     def Phi_t(self, q: SX, t: SX) -> SX:
         """Return the partial time derivative of Phi, shape (m,)."""
-        return self.dae.Phi_t(q, self.p, t)
+        return self.dae.constraints.Phi_t(q, self.p, t)
 
     def gamma(self, q: SX, v: SX, t: SX) -> SX:
         """Return the right side of Phi_q a = gamma, shape (m,)."""
-        return self.dae.gamma(q, v, self.p, t)
+        return self.dae.constraints.gamma(q, v, self.p, t)
 
     def C(self, q: SX, t: SX) -> SX:
         """Return the matrix of all constraints on velocities, [Phi_q; G], shape (m + k, n)."""
-        return self.dae.C(q, self.p, t)
+        return self.dae.constraints.C(q, self.p, t)
 
     def c(self, q: SX, t: SX) -> SX:
         """Return the constraints' part without velocities, c = [Phi_t; g], shape (m + k,): C v + c = 0."""
-        return self.dae.c(q, self.p, t)
+        return self.dae.constraints.c(q, self.p, t)
 
     def force(self, q: SX, v: SX, z: SX, t: SX) -> SX:
         """Return the right side of the equations of motion, which belongs to M (see `Dae`), shape (n,)."""
@@ -162,11 +162,11 @@ class Problem:
 
     def momentum(self, q: SX, v: SX) -> SX:
         """Return T_v, shape (n,)."""
-        return self.dae.momentum(q, v, self.p)
+        return self.dae.equations.momentum(q, v, self.p)
 
     def impulse(self, q: SX, v: SX) -> SX:
         """Return M(q) v, shape (n,), in fewer operations than by M(q)."""
-        return self.dae.impulse(q, v, self.p)
+        return self.dae.equations.impulse(q, v, self.p)
 
     def momentum_rate(self, q: SX, v: SX, z: SX, t: SX) -> SX:
         """Return the force on the momentum without multipliers, shape (n,)."""
@@ -188,7 +188,7 @@ class Problem:
     def _at(self, name: str, q: SX, v: SX, z: SX, t: SX) -> Any:
         """Return the value of the Dae's function of this name."""
         if name not in self._called:
-            function = getattr(self.dae, name)
+            function = getattr(self.dae if name == "acceleration" else self.dae.equations, name)
             self._called[name] = without_empty_states(function) if self._kind is ca.MX else function
         return self._called[name](q, v, z, self.u(t), self.p, t)
 
@@ -213,7 +213,7 @@ def without_empty_states(function: Any) -> Callable[..., Any]:
         function: Function of (q, v, z, ...).
     """
     if function.numel_in(2):
-        return function  # type: ignore[no-any-return]
+        return function
     arguments = function.sx_in() if function.is_a("SXFunction") else function.mx_in()
     arguments[2] = type(arguments[2])(0, 1)
     shorter = ca.Function(function.name(), arguments[:2] + arguments[3:], function.call(arguments, True, False))

@@ -13,7 +13,7 @@ from mbfmu.dae.start import assembled, column
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 
 Array = npt.NDArray[np.float64]
-SX = Any
+SX = ca.SX
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Problem:
         self.given = {name: value for name, value in hold.items() if name in inputs}
         self._refuse_names(inputs)
         p = whole(dae, start.u, start.p)
-        drifts = column(dae.Phi_t(start.q, p, 0.0)), column(dae.g(start.q, p, 0.0))
+        drifts = column(dae.constraints.Phi_t(start.q, p, 0.0)), column(dae.constraints.g(start.q, p, 0.0))
         turning = [name for name in self.rates if self.hold.get(name)]
         self.moving = bool(turning) or any(np.any(item) for item in drifts)
         for name in turning:  # its place along the motion stays
@@ -148,7 +148,7 @@ class Problem:
         states = [item for item in dae.states if item.start is not None]
         begun = dict(zip((item.name for item in dae.starts), start.s.tolist(), strict=True))
         s = ca.SX.sym("s", len(states))
-        z = dae.first_states(q, v_all, s, whole(dae, u_all, p_all), 0) if dae.first_states else s
+        z = dae.start.first_states(q, v_all, s, whole(dae, u_all, p_all), 0) if dae.start.first_states else s
         n_v = dae.n if self.moving else 0
         self.names = (
             *dae.coordinates, *(f"der({name})" for name in dae.coordinates[:n_v]),
@@ -201,7 +201,7 @@ class Problem:
             return float(begun[name])
         p = whole(dae, start.u, start.p)
         s = np.array([begun[item.name] for item in dae.states if item.start is not None])
-        z = dae.first_states(start.q, start.v, s, p, 0.0) if dae.first_states else s
+        z = dae.start.first_states(start.q, start.v, s, p, 0.0) if dae.start.first_states else s
         angles = dae.angles(start.q, p, 0.0)
         y = dae.output(start.q, start.v, z, angles, 0 * start.q, np.zeros(dae.m + dae.k), start.u, p, 0.0)
         return float(y[[item.name for item in dae.outputs].index(name)])
@@ -213,7 +213,7 @@ class Problem:
         units = {item.name: item.unit for item in dae.outputs}
         rows: list[tuple[str, str, SX]] = []
 
-        def add(names: Iterable[str], kind: str, values: SX) -> None:
+        def add(names: Iterable[str], kind: str, values: SX | list[SX]) -> None:
             rows.extend((name, kind, values[k]) for k, name in enumerate(names))
 
         turned = ca.SX.sym("turned", dae.n_angles)
@@ -231,16 +231,16 @@ class Problem:
         def counted(value: SX) -> SX:
             return ca.substitute(value, turned, angles) if dae.n_angles else value
 
-        add((f"constraint of {name}" for name in dae.row_names), "constraint", dae.Phi(q, p, zero))
+        add((f"constraint of {name}" for name in dae.row_names), "constraint", dae.constraints.Phi(q, p, zero))
         if self.moving:
-            speeds = dae.C(q, p, zero) @ v + dae.c(q, p, zero)
+            speeds = dae.constraints.C(q, p, zero) @ v + dae.constraints.c(q, p, zero)
             names = [*dae.row_names, *(f"nonholonomic row {k}" for k in range(1, dae.k + 1))]
             add((f"rate of the constraint of {name}" for name in names), "speed", speeds)
             add((f"{name} = 0" for name in quiet), "speed", [counted(y[name]) for name in quiet])
             add((f"{name} = 0" for name in self.gains), "acceleration", [counted(y[name]) for name in self.gains])
         else:
             add((f"acceleration of {name}" for name in dae.coordinates), "acceleration", a)
-        flow = dae.flow(q, v, z, u, p, zero) / ca.DM(dae.nominal_states) if dae.n_z else ca.SX(0, 1)
+        flow = dae.equations.flow(q, v, z, u, p, zero) / ca.DM(dae.nominal_states) if dae.n_z else ca.SX(0, 1)
         add((f"rate of {item.name}" for item in dae.states), "flow", flow)
         if dae.sampling:
             after = dae.sampling.update(q, v, z, u, p, zero, ca.SX.ones(dae.n_c))

@@ -225,7 +225,13 @@ def told(
 
 def _depends_on_time(dae: Dae) -> bool:
     q, v, z, u, p, t = dae.symbols()
-    moved = dae.force(q, v, z, u, p, t), dae.flow(q, v, z, u, p, t), dae.Phi(q, p, t), dae.G(q, p, t), dae.g(q, p, t)
+    moved = (
+        dae.equations.force(q, v, z, u, p, t),
+        dae.equations.flow(q, v, z, u, p, t),
+        dae.constraints.Phi(q, p, t),
+        dae.constraints.G(q, p, t),
+        dae.constraints.g(q, p, t),
+    )
     return any(ca.depends_on(item, t) for item in moved)
 
 
@@ -264,13 +270,13 @@ def _joint_starts(system: System, problem: Problem, at: State, y: Mapping[str, f
     if problem.moving:
         found |= {name: y[name] for name in rates}
     others = [name for name in problem.positions if name in settable and name not in found]
-    if not dae.assembly.loops:
+    if not dae.start.loops:
         return found | {name: y[name] for name in others}
     p = whole(dae, at.u, at.p, at.q)
     units = {item.name: item.unit for item in dae.outputs}
     positional = [name for name in found if not units[name].endswith("/s")]
     slopes = position_slopes(dae, at, p, [*positional, *others])
-    rows = np.vstack([np.array(dae.Phi_q(at.q, p, 0.0)).reshape(dae.m, dae.n), slopes[: len(positional)]])
+    rows = np.vstack([np.array(dae.constraints.Phi_q(at.q, p, 0.0)).reshape(dae.m, dae.n), slopes[: len(positional)]])
     groups: dict[str, list[int]] = {}
     for k, name in enumerate(others):
         groups.setdefault(name.partition("[")[0], []).append(k)

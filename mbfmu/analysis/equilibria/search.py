@@ -285,7 +285,7 @@ def lasts(problem: Problem, found: Found) -> bool:
         np.concatenate(
             [
                 column(dae.acceleration(there, at.v, at.z, at.u, p, 0.0)[0]),
-                column(dae.flow(there, at.v, at.z, at.u, p, 0.0)) / dae.nominal_states,
+                column(dae.equations.flow(there, at.v, at.z, at.u, p, 0.0)) / dae.nominal_states,
             ]
         )
         for there in (at.q + time * at.v for time in LATER)

@@ -314,12 +314,12 @@ def _derivatives(dae: Dae, chosen: tuple[str, ...], turning: tuple[tuple[int, in
     S = ca.SX.sym("S", ca.Sparsity.triplet(dae.n, dae.n, rows, columns))
     rates = v + S @ q
     a, lambda_ = dae.acceleration(q, rates, z, own, p, t)
-    flow = dae.flow(q, rates, z, own, p, t)
+    flow = dae.equations.flow(q, rates, z, own, p, t)
     names = [item.name for item in dae.outputs]
     y = dae.output(q, rates, z, dae.angles(q, p, t), a, lambda_, own, p, t)[[names.index(name) for name in chosen]]
-    constraints = dae.C(q, p, t) @ rates + dae.c(q, p, t)
+    constraints = dae.constraints.C(q, p, t) @ rates + dae.constraints.c(q, p, t)
     a -= S @ (v + rates)
-    wanted = [a, flow, y, dae.Phi_q(q, p, t), dae.G(q, p, t), ca.jacobian(constraints, q)]
+    wanted = [a, flow, y, dae.constraints.Phi_q(q, p, t), dae.constraints.G(q, p, t), ca.jacobian(constraints, q)]
     wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, every)]
     given = [q, v, z, every, parameters, t, ca.vertcat(*S.nonzeros())]
     return ca.Function("linear", given, [ca.densify(item) for item in wanted])

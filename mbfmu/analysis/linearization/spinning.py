@@ -39,9 +39,9 @@ def spin_of(places: Sequence[list[int]], q: Array, v: Array) -> Array:
 
 def quaternions(dae: Dae) -> list[list[int]]:
     """Return the numbers of the coordinates of each quaternion, the scalar part first."""
-    plain, count = dae.unswitched, dae.unswitched.assembly.norms
+    plain, count = dae.unswitched, dae.unswitched.start.norms
     q, _, _, _, p, t = plain.symbols()
-    rows = plain.Phi(q, p, t)[plain.m - count : plain.m]
+    rows = plain.constraints.Phi(q, p, t)[plain.m - count : plain.m]
     depends = ca.jacobian_sparsity(rows, q) if count else ca.Sparsity(0, plain.n)
     found: list[list[int]] = [[] for _ in range(count)]
     for row, column in zip(*depends.get_triplet(), strict=True):

@@ -148,7 +148,7 @@ class Machine:
         given = self.dae.symbols()
         q, v, z = given[:3]
         way = [ca.SX.sym(name, item.numel()) for name, item in (("dq", q), ("dv", v), ("dz", z))]
-        rates = ca.vertcat(self.dae.acceleration(*given)[0], self.dae.flow(*given))
+        rates = ca.vertcat(self.dae.acceleration(*given)[0], self.dae.equations.flow(*given))
         slope = ca.jtimes(rates, ca.vertcat(q, v, z), ca.vertcat(*way))
         return ca.Function("slope", [*given, *way], [ca.densify(slope)])
 
@@ -200,10 +200,10 @@ def is_steady(dae: Dae, point: Point, spin: Array) -> bool:
         there, rate = moved(point, time, spin, expm(time * spin))
         gaps = [
             column(dae.acceleration(there, rate, z, u, p, t)[0]) - spin @ spin @ there,
-            dae.flow(there, rate, z, u, p, t),
-            dae.Phi(there, p, t),
-            dae.Phi_q(there, p, t) @ rate + dae.Phi_t(there, p, t),
-            dae.G(there, p, t) @ rate + dae.g(there, p, t),
+            dae.equations.flow(there, rate, z, u, p, t),
+            dae.constraints.Phi(there, p, t),
+            dae.constraints.Phi_q(there, p, t) @ rate + dae.constraints.Phi_t(there, p, t),
+            dae.constraints.G(there, p, t) @ rate + dae.constraints.g(there, p, t),
         ]
         if not all(np.max(np.abs(column(item)), initial=0.0) <= STEADY for item in gaps):
             return False

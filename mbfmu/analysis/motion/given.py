@@ -30,7 +30,7 @@ from mbfmu.model.expression import Expression
 from mbfmu.run.model import communication_points
 
 Array = npt.NDArray[np.float64]
-SX = Any
+SX = ca.SX
 
 DEGREE = 5
 """Degree of the spline through a table's points, which is differentiated where rates or accelerations are missing."""
@@ -264,13 +264,13 @@ class Kinematics:
         y_q = counted([place(name) for name in motion.places])
         speeds = counted([
             ca.jtimes(counted([differentiated(name)]), q, v)
-            if name.endswith(PRIME) else own.get(name, shown.get(name))
+            if name.endswith(PRIME) else (own[name] if name in own else shown[name])
             for name in motion.speeds
         ])  # fmt: skip
         gains = counted([
             ca.jtimes(ca.jtimes(counted([differentiated(name)]), q, v), ca.vertcat(q, v), ca.vertcat(v, a))
             if name.endswith(PRIME)
-            else own.get(name, shown.get(name))
+            else (own[name] if name in own else shown[name])
             for name in motion.gains
         ])  # fmt: skip
         given = [q, v, z, u, p, t]
@@ -360,8 +360,10 @@ def closed_pose(kinematics: Kinematics, q: Array, rest: Rest, time: float, wante
         turns = kinematics.angular
         gap[turns] = nearest_turn(gap[turns])
         here = dae.followed(q, p, time)
-        asked = np.concatenate([-column(dae.Phi(q, here, time)), gap])
-        J = np.vstack([np.array(dae.Phi_q(q, here, time)).reshape(-1, dae.n), np.array(Y).reshape(-1, dae.n)])
+        asked = np.concatenate([-column(dae.constraints.Phi(q, here, time)), gap])
+        J = np.vstack(
+            [np.array(dae.constraints.Phi_q(q, here, time)).reshape(-1, dae.n), np.array(Y).reshape(-1, dae.n)]
+        )
         dq = np.linalg.lstsq(J, asked, rcond=RANK)[0]
         size = float(np.max(np.abs(dq), initial=0.0))
         if not np.isfinite(size) or size <= SETTLED:
@@ -436,7 +438,7 @@ def start_of(dae: Dae, rest: Rest, time: float) -> Array:
 def counted_at_start(dae: Dae, rest: Rest, q: Array, time: float) -> Array:
     """Return the counted angles at the start of the model, where the coordinates are q, rad."""
     s = dae.s_default()
-    return column(dae.assembly.counted(q, s[: len(dae.assembly.starts)], rest.p, time))
+    return column(dae.start.counted(q, s[: len(dae.start.starts)], rest.p, time))
 
 
 def counted_on(dae: Dae, rest: Rest, turned: Array, q: Array, time: float) -> Array:
@@ -510,10 +512,12 @@ def moving_of(kinematics: Kinematics, motion: Motion, number: int, q: Array, res
     p = dae.followed(q, rest.p, time)
     speeds, gains = (np.array([item[number] for item in group.values()]) for group in (motion.speeds, motion.gains))
     given = rest.z, rest.u, p, time
-    C = np.array(dae.C(q, p, time)).reshape(-1, dae.n)
-    drift = -column(dae.c(q, p, time))
+    C = np.array(dae.constraints.C(q, p, time)).reshape(-1, dae.n)
+    drift = -column(dae.constraints.c(q, p, time))
     v = solved(dae, C, drift, kinematics.speed(q, 0 * q, *given), speeds, "rates", time)
-    bend = np.concatenate([column(dae.gamma(q, v, p, time)), column(dae.gamma_G(q, v, p, time))])
+    bend = np.concatenate(
+        [column(dae.constraints.gamma(q, v, p, time)), column(dae.constraints.gamma_G(q, v, p, time))]
+    )
     a = solved(dae, C, bend, kinematics.gain(q, v, *given), gains, "accelerations", time)
     return Moving(v, a, C)
 

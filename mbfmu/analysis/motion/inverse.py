@@ -40,7 +40,7 @@ from mbfmu.model import Model
 from mbfmu.model.library import model_of
 
 Array = npt.NDArray[np.float64]
-SX = Any
+SX = ca.SX
 
 BALANCED = 1e-6
 """Largest force that no drive and no constraint balances, relative to the largest force."""
@@ -136,10 +136,11 @@ class _Drives:
     """
 
     def __init__(self, dae: Dae, efforts: tuple[str, ...]) -> None:
-        if dae.pressed:
+        if dae.about.pressed:
             raise UsageError(
-                f"'{dae.name}' has forces that depend on those of constraints ({first_of(list(dae.pressed[:1]))} and "
-                "others), such as creep forces of wheels: those of a given motion are not found; leave its track out"
+                f"'{dae.name}' has forces that depend on those of constraints "
+                f"({first_of(list(dae.about.pressed[:1]))} and others), such as creep "
+                "forces of wheels: those of a given motion are not found; leave its track out"
             )
         self.dae = dae
         inputs = [item.name for item in dae.inputs]
@@ -154,7 +155,7 @@ class _Drives:
         self.p = whole(dae, self.u, dae.p_default())
         self.z = np.array([item.start or 0.0 for item in dae.states])
         q, v, z, u, p, t = given = dae.symbols()
-        force = dae.force(q, v, z, u, p, t)
+        force = dae.equations.force(q, v, z, u, p, t)
         B = ca.jacobian(force, u)[:, self.driven]
         if dae.n_z and ca.depends_on(force, z):
             own = first_of([item.name for item in dae.states])
@@ -174,7 +175,7 @@ class _Drives:
         dae, m = self.dae, len(C)
         known = q, v, self.z, self.u, self.p, time
         B = np.array(self.slope(*known)).reshape(dae.n, -1)
-        force, inertia = column(dae.force(*known)), np.array(dae.M(q, self.p)) @ a
+        force, inertia = column(dae.equations.force(*known)), np.array(dae.equations.M(q, self.p)) @ a
         columns, asked = np.hstack([C.T, -B]), force - inertia
         length = np.linalg.norm(columns, axis=0)
         length[length == 0] = 1.0
@@ -200,7 +201,7 @@ class _Drives:
         found, u = found / length, self.u.copy()
         u[self.driven] = found[m:]
         if self.limited:
-            left = column(dae.force(q, v, self.z, u, self.p, time)) - inertia - C.T @ found[:m]
+            left = column(dae.equations.force(q, v, self.z, u, self.p, time)) - inertia - C.T @ found[:m]
             if not np.max(np.abs(left), initial=0.0) <= BALANCED * size:
                 given = first_of([f"{dae.inputs[k].name} = {u[k]:.6g}" for k in self.driven])
                 raise UsageError(

@@ -45,7 +45,7 @@ from mbfmu.model import Model
 from mbfmu.model.library import model_of
 
 Array = npt.NDArray[np.float64]
-SX = Any
+SX = ca.SX
 
 UNITS = ("m", "rad", "1", "m/s", "rad/s", "m/s2", "rad/s2")
 """Units of what a motion decides."""

@@ -416,7 +416,7 @@ class Sensitivity:
         if dae.n and self._places:
             whole = dae.extended(list(p))
             q, v, _ = scheme.read(list(x)[: scheme.step.x.numel()], whole, 0.0)
-            given = list(s)[: len(dae.assembly.starts)]
+            given = list(s)[: len(dae.start.starts)]
             if found := contradicted(dae, start_slopes(dae, self._places)(q, v, given, whole, 0.0)):
                 number, names = found
                 raise UsageError(

@@ -1,22 +1,43 @@
 """The gaps and frictions of a mechanism's contacts."""
 
-from collections.abc import Mapping
-from typing import get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, get_args
 
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.events.gaps import FrictionSignal, GapSignal, Switches
 from mbfmu.dae.loads import axis_of, ends_of
 from mbfmu.dae.merged import merged
 from mbfmu.dae.outputs import Outputs
+from mbfmu.dae.parts.gaps import FrictionSignal, GapSignal, Switches
 from mbfmu.dae.signals import Signal
 from mbfmu.errors import ModelError
 from mbfmu.model.contact import ImpactLaw
-from mbfmu.model.contacts import AxesContact, AxisContact, FrameContact, Friction
+from mbfmu.model.contacts import AxesContact, AxisContact, FrameContact, Friction, Gap
 from mbfmu.model.contacts.contact import force_name
 from mbfmu.model.frame import SX, expression
 from mbfmu.model.mechanism import joints_of
+
+
+class _Gap(NamedTuple):
+    """A gap: its signal, its value, restitution e, speed of rest, and pull; SX."""
+
+    signal: GapSignal
+    value: SX
+    e: SX
+    rest: SX
+    pull: SX
+
+
+class _Slip(NamedTuple):
+    """A slip rate: its signal, its value, place, normal force and impulse of that, SX; and the law of its friction."""
+
+    signal: FrictionSignal
+    value: SX
+    slide: SX
+    normal: SX
+    reaction: SX
+    law: Friction
 
 
 def switches_of(
@@ -34,106 +55,140 @@ def switches_of(
     Raises:
         ModelError: a gap or slide depends on velocities.
     """
-    q, v, p, t = bodies.q, bodies.v, bodies.p, bodies.t
-    z = ca.vertcat(ca.SX(0, 1), *bodies.network.z.values())
     place = {signal.name: number for number, signal in enumerate(inputs)}
-    cut = dict(zip((signal.name for signal in shown.signals), shown.y.elements(), strict=True))
-    gaps: list[GapSignal] = []
-    frictions: list[FrictionSignal] = []
-    values: list[SX] = []
-    laws: list[tuple[SX, SX]] = []
-    pulls: list[SX] = []
-    slips: list[SX] = []
-    slides: list[SX] = []
-    normals: list[SX] = []
-    reactions: list[SX] = []
-    rubbing: list[Friction] = []
+    gaps: list[_Gap] = []
+    slips: list[_Slip] = []
     for path, contact in bodies.mechanism.components.items():
         if not isinstance(contact, AxisContact | AxesContact | FrameContact):
             continue
-        own = bodies.values[path]
-        joint = ""
-        if isinstance(contact, AxisContact):
-            joint, found = joints_of(path, contact)[0], axis_of(bodies, path, contact)
-            s, rate = found.motion[0].value, found.rates[0]
-            closing, rubs = contact.gaps(own, s), contact.frictions(own, s, rate)
-        elif isinstance(contact, AxesContact):
-            places = (bodies.equations[name].motion[0].value for name in joints_of(path, contact))
-            closing, rubs = contact.gaps(own, *places), ()
-        else:
-            ends = ends_of(bodies, path, contact)
-            closing, rubs = contact.gaps(own, *ends), contact.frictions(own, *ends)
+        joint, closing, rubs = _read(bodies, path, contact)
         first = len(gaps)
-        for part, gap in zip(contact.parts, closing, strict=True):
-            name = f"{path}.{part}" if part else path
-            if gap.impact_law not in get_args(ImpactLaw):
-                known = " or ".join(f"'{law}'" for law in get_args(ImpactLaw))
-                raise ModelError(f"'{name}': impact_law is '{gap.impact_law}'; take {known}")
-            force = place[f"{path}.{force_name(part, 'f_n')}"]
-            gaps.append(GapSignal(name, gap.unit, force, gap.pull is not None, gap.impact_law == "poisson"))
-            values.append(ca.SX(gap.value))
-            laws.append((ca.SX(gap.restitution), ca.SX(gap.rest)))
-            pulls.append(ca.SX(0 if gap.pull is None else gap.pull))
+        gaps += _gaps_of(path, contact, closing, place)
         for item in rubs:
-            count = expression(item.slip).numel()
-            part = "" if item.gap is None else contact.parts[item.gap]
-            labels = ["f_t"] if count == 1 else [f"f_t{number}" for number in range(1, count + 1)]
-            labels = [force_name(part, label) for label in labels]
-            normal, reaction = ca.SX(0), ca.SX(0)
-            if item.normal:
-                wrench = [_vector(cut, f"{joint}.frame_b.{label}") for label in ("f", "t")]
-                causes = [shown.a, shown.lambda_, u]
-                still = ca.substitute(wrench, causes, [0 * cause for cause in causes])
-                impulses = [end - begin for end, begin in zip(wrench, still, strict=True)]
-                normal, reaction, none = (
-                    ca.SX(item.normal(bodies.mechanism.components[joint], *pair))
-                    for pair in (wrench, impulses, [0 * entry for entry in still])
-                )
-                reaction = reaction - none
-            for number, label in enumerate(labels):
-                frictions.append(
-                    FrictionSignal(
-                        f"{path}.{part}" if part else path, item.unit, place[f"{path}.{label}"],
-                        None if item.gap is None else first + item.gap,
-                        item.slide is not None, item.signed, pair=count == 2 and number == 0, breaks=item.breaks,
-                        reacts=item.normal is not None,
-                    )
-                )  # fmt: skip
-                slips.append(expression(item.slip)[number])
-                slides.append(ca.SX(0) if item.slide is None else expression(item.slide)[number])
-                normals.append(normal)
-                reactions.append(reaction)
-                rubbing.append(item)
-    if not (gaps or frictions):
-        return None
-    gap, slip, slide, normal = (ca.vertcat(ca.SX(0, 1), *column) for column in (values, slips, slides, normals))
-    if ca.depends_on(ca.vertcat(gap, slide), v):
+            forces = _normal_of(bodies, item, joint, shown, u)
+            slips += _slips_of(path, contact, item, first, place, forces)
+    return _switches(bodies, gaps, slips, u, shown, names) if gaps or slips else None
+
+
+def _read(
+    bodies: Bodies, path: str, contact: AxisContact | AxesContact | FrameContact
+) -> tuple[str, Sequence[Gap], Sequence[Friction]]:
+    """Return the joint that a contact belongs to, if to one, its gaps and its frictions."""
+    own = bodies.values[path]
+    if isinstance(contact, AxisContact):
+        axis = axis_of(bodies, path, contact)
+        s, rate = axis.motion[0].value, axis.rates[0]
+        return joints_of(path, contact)[0], contact.gaps(own, s), contact.frictions(own, s, rate)
+    if isinstance(contact, AxesContact):
+        places = (bodies.equations[name].motion[0].value for name in joints_of(path, contact))
+        return "", contact.gaps(own, *places), ()
+    ends = ends_of(bodies, path, contact)
+    return "", contact.gaps(own, *ends), contact.frictions(own, *ends)
+
+
+def _gaps_of(
+    path: str,
+    contact: AxisContact | AxesContact | FrameContact,
+    closing: Sequence[Gap],
+    place: Mapping[str, int],
+) -> Iterator[_Gap]:
+    """Yield the gaps of a contact; place: index of each input, by its name."""
+    for part, gap in zip(contact.parts, closing, strict=True):
+        name = f"{path}.{part}" if part else path
+        if gap.impact_law not in get_args(ImpactLaw):
+            known = " or ".join(f"'{law}'" for law in get_args(ImpactLaw))
+            raise ModelError(f"'{name}': impact_law is '{gap.impact_law}'; take {known}")
+        force = place[f"{path}.{force_name(part, 'f_n')}"]
+        signal = GapSignal(name, gap.unit, force, gap.pull is not None, gap.impact_law == "poisson")
+        pull = ca.SX(0 if gap.pull is None else gap.pull)
+        yield _Gap(signal, ca.SX(gap.value), ca.SX(gap.restitution), ca.SX(gap.rest), pull)
+
+
+def _slips_of(
+    path: str,
+    contact: AxisContact | AxesContact | FrameContact,
+    item: Friction,
+    first: int,
+    place: Mapping[str, int],
+    forces: tuple[SX, SX],
+) -> Iterator[_Slip]:
+    """Yield the slip rates of a friction: one, or two in space.
+
+    Args:
+        path: full name of the contact.
+        contact: the contact.
+        item: the friction.
+        first: index of the first gap of the contact.
+        place: index of each input, by its name.
+        forces: the normal force, if it is no gap's, and the impulse of it.
+    """
+    rates = expression(item.slip)
+    count = rates.numel()
+    part = "" if item.gap is None else contact.parts[item.gap]
+    labels = ["f_t"] if count == 1 else [f"f_t{number}" for number in range(1, count + 1)]
+    for number, label in enumerate(labels):
+        signal = FrictionSignal(
+            f"{path}.{part}" if part else path, item.unit, place[f"{path}.{force_name(part, label)}"],
+            None if item.gap is None else first + item.gap,
+            item.slide is not None, item.signed, pair=count == 2 and number == 0, breaks=item.breaks,
+            reacts=item.normal is not None,
+        )  # fmt: skip
+        slide = ca.SX(0) if item.slide is None else expression(item.slide)[number]
+        yield _Slip(signal, rates[number], slide, *forces, item)
+
+
+def _normal_of(bodies: Bodies, item: Friction, joint: str, shown: Outputs, u: SX) -> tuple[SX, SX]:
+    """Return the normal force of a friction by the cut forces of a joint, and its impulse; zeros if a gap gives it."""
+    if not item.normal:
+        return ca.SX(0), ca.SX(0)
+    cut = dict(zip((signal.name for signal in shown.signals), shown.y.elements(), strict=True))
+    wrench = [_vector(cut, f"{joint}.frame_b.{label}") for label in ("f", "t")]
+    causes = [shown.a, shown.lambda_, u]
+    still = ca.substitute(wrench, causes, [0 * cause for cause in causes])
+    impulses = [end - begin for end, begin in zip(wrench, still, strict=True)]
+    normal, reaction, none = (
+        ca.SX(item.normal(bodies.mechanism.components[joint], *pair))
+        for pair in (wrench, impulses, [0 * entry for entry in still])
+    )
+    return normal, reaction - none
+
+
+def _switches(
+    bodies: Bodies, gaps: list[_Gap], slips: list[_Slip], u: SX, shown: Outputs, names: Mapping[str, str]
+) -> Switches:
+    """Return the gaps and frictions as Functions.
+
+    Raises:
+        ModelError: a gap or slide depends on velocities.
+    """
+    q, v, p, t = bodies.q, bodies.v, bodies.p, bodies.t
+    z = ca.vertcat(ca.SX(0, 1), *bodies.network.z.values())
+
+    def function(name: str, arguments: list[SX], column: Iterable[SX]) -> ca.Function:
+        return merged(name, arguments, [ca.densify(ca.vertcat(ca.SX(0, 1), *column))])
+
+    places = [*(item.value for item in gaps), *(item.slide for item in slips)]
+    if ca.depends_on(ca.vertcat(*places), v):
         raise ModelError(f"{bodies.mechanism.name}: a gap or slide depends on velocities; state it by places alone")
-    speed, N = ca.SX.sym("speed", len(frictions)), ca.SX.sym("N", len(frictions))
-    sliding = [item.sliding(speed[j], N[j]) for j, item in enumerate(rubbing)]
-    static = [item.static(N[j]) for j, item in enumerate(rubbing)]
-
-    def function(name: str, arguments: list[SX], column: list[SX] | SX) -> ca.Function:
-        whole = column if isinstance(column, ca.SX) else ca.vertcat(ca.SX(0, 1), *column)
-        return merged(name, arguments, [ca.densify(whole)])
-
-    paths = {*(item.name for item in gaps), *(item.name for item in frictions)}
+    speed, N = ca.SX.sym("speed", len(slips)), ca.SX.sym("N", len(slips))
+    causes = [q, v, z, shown.a, shown.lambda_, u, p, t]
+    paths = {*(item.signal.name for item in gaps), *(item.signal.name for item in slips), "events"}
+    holds = any(item.signal.holds for item in gaps)
+    reacts = any(item.signal.reacts for item in slips)
     return Switches(
-        gaps=tuple(gaps),
-        frictions=tuple(frictions),
-        gap=function("gap", [q, p, t], gap),
-        slip=function("slip", [q, v, p, t], slip),
-        slide=function("slide", [q, p, t], slide),
-        normal=function("normal", [q, v, z, shown.a, shown.lambda_, u, p, t], normal),
-        restitution=function("restitution", [p], [e for e, _ in laws]),
-        rest=function("rest", [p], [rest for _, rest in laws]),
-        sliding=function("sliding", [speed, N, p, t], sliding),
-        static=function("static", [N, p, t], static),
-        pull=function("pull", [u, p, t], pulls) if any(item.holds for item in gaps) else None,
-        reaction=function("reaction", [q, v, z, shown.a, shown.lambda_, u, p, t], reactions)
-        if any(item.reacts for item in frictions)
-        else None,
-        names=tuple((name, full) for name, full in names.items() if full.rpartition(".")[0] in {*paths, "events"}),
+        gaps=tuple(item.signal for item in gaps),
+        frictions=tuple(item.signal for item in slips),
+        gap=function("gap", [q, p, t], (item.value for item in gaps)),
+        slip=function("slip", [q, v, p, t], (item.value for item in slips)),
+        slide=function("slide", [q, p, t], (item.slide for item in slips)),
+        normal=function("normal", causes, (item.normal for item in slips)),
+        restitution=function("restitution", [p], (item.e for item in gaps)),
+        rest=function("rest", [p], (item.rest for item in gaps)),
+        sliding=function("sliding", [speed, N, p, t], (x.law.sliding(speed[j], N[j]) for j, x in enumerate(slips))),
+        static=function("static", [N, p, t], (item.law.static(N[j]) for j, item in enumerate(slips))),
+        pull=function("pull", [u, p, t], (item.pull for item in gaps)) if holds else None,
+        reaction=function("reaction", causes, (item.reaction for item in slips)) if reacts else None,
+        names=tuple((name, full) for name, full in names.items() if full.rpartition(".")[0] in paths),
     )
 
 

@@ -38,10 +38,10 @@ from math import nan
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.events.gaps import Switches
 from mbfmu.dae.events.modes import NEARLY_AT_REST, Modes, Rows, pulls
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
 from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.dae.parts.gaps import Switches
 from mbfmu.model.frame import SX
 
 TOUCHING = 1e-11
@@ -112,7 +112,7 @@ class _Event:
         self.rows = Rows(self.plain, self.q_0, self.v_0, self.modes.given, self.t)
         p_0, t = self.modes.given, self.t
         W = ca.vertcat(self.rows.W_N, self.rows.W_T)
-        C = self.plain.C(self.q_0, p_0, t)
+        C = self.plain.constraints.C(self.q_0, p_0, t)
         over_mass = self.plain.over_mass(self.q_0, p_0)
         self.factor = SchurFactor(over_mass, C)
         columns = [self.factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(self.r)]
@@ -160,8 +160,10 @@ class _Event:
         than the gap is below 0, where an event was found late.
         """
         plain, p_0, t = self.plain, self.modes.given, self.t
-        alone = plain.free_acceleration(self.q_0, self.v_0, self.z_0, self.inputs(ca.SX.zeros(self.r)), p_0, t)
-        right = ca.vertcat(plain.gamma(self.q_0, self.v_0, p_0, t), plain.gamma_G(self.q_0, self.v_0, p_0, t))
+        alone = plain.equations.free_acceleration(
+            self.q_0, self.v_0, self.z_0, self.inputs(ca.SX.zeros(self.r)), p_0, t
+        )
+        right = plain.constraints.gammas(self.q_0, self.v_0, p_0, t)
         falling, _ = self.factor.constrained(alone, right)
         W_N = self.rows.W_N
         noise = ca.fmax(ROUND_OFF * ca.fabs(W_N) @ ca.fabs(self.q_0), -self.rows.gap)
@@ -208,13 +210,14 @@ class _Event:
                 rate, least = rows.gap_rate[i] + change[i], (1 + ca.if_else(before[i] < self.least[i], 0, self.e[i]))
                 least = ca.if_else(self.touching[i], least * before[i], 0)
             else:
-                rate, least = rows.gap_rate[i] + change[i] + bounce[i], 0
+                rate, least = rows.gap_rate[i] + change[i] + bounce[i], ca.SX(0)
             choices.append(_Choice((i,), ca.logic_and(self.touching[i], w[i] - rate > least), rate, base=least))
         for group in self.switches.groups:
             gap, places, limit = frictions[group[0]].gap, tuple(r_N + j for j in group), limits[group[0]]
             rate = _column(rows.slip[k - r_N] + change[k] for k in places)
             if frictions[group[0]].rebounds and not plastic:
                 assert gap is not None
+                assert self.switches.tangential is not None
                 e_T = self.switches.tangential(self.modes.given)
                 rate += _column(ca.if_else(resting[gap], 0, e_T[k - r_N]) * rows.slip[k - r_N] for k in places)
             start = _column(before[k] for k in places)
@@ -253,8 +256,8 @@ class _Event:
         plain, switches, modes, r_N = self.plain, self.switches, self.modes, self.r_N
         p_0, t, frictions = modes.given, self.t, switches.frictions
         after = Rows(plain, self.q_0, v_p, p_0, t)
-        right = ca.vertcat(plain.gamma(self.q_0, v_p, p_0, t), plain.gamma_G(self.q_0, v_p, p_0, t))
-        alone = plain.free_acceleration(self.q_0, v_p, self.z_0, self.inputs(ca.SX.zeros(self.r)), p_0, t)
+        right = plain.constraints.gammas(self.q_0, v_p, p_0, t)
+        alone = plain.equations.free_acceleration(self.q_0, v_p, self.z_0, self.inputs(ca.SX.zeros(self.r)), p_0, t)
         bias = ca.vertcat(after.bias_N, after.bias_T)
         free, lambda_ = self.factor.constrained(alone, right)
         values, let = _named("free", [free, lambda_, after.gap_rate, after.slip, self.W @ free + bias])
@@ -360,7 +363,7 @@ class _Event:
         last = [*found.carrier, 0 * modes.fallen, modes.count + 1, self.t]
         return ca.vertcat(*first, *found.rows_T, *last), ca.vertcat(*first, *halted, *last)
 
-    def held(self, i: int, hits: SX) -> SX:
+    def held(self, i: int, hits: SX) -> SX | float:
         """Return the pull up to which a gap may hold at this event; hits: whether it closes in an impact."""
         if not self.switches.gaps[i].holds:
             return 0
@@ -389,7 +392,7 @@ class _Event:
         count, first = ca.vertsplit(begun, [0, 1, begun.numel()])
         now = list(first.elements())
         tested = _column(item.within for item in gaps)
-        values = [
+        values: list[SX] = [
             ca.substitute(ca.if_else(item.within, x[list(item.places)] - item.rate, item.outside), pressed, tested)
             for item in choices
         ]
@@ -404,7 +407,7 @@ class _Event:
         sweeps = Stage(begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, change), watched=1, rough=True)
 
         at = [tested, *(ca.substitute(item.within, pressed, tested) for item in frictions)]
-        at += [item.way for item in frictions]
+        at += [ca.SX(item.way) for item in frictions]
         (flags, *others), let = _named(f"{name}_choices", ca.substitute(at, [x], [first]))
         within, ways = others[: len(frictions)], others[len(frictions) :]
         residual = [ca.if_else(flags[i], item.rate, x[item.places[0]] - item.base) for i, item in enumerate(gaps)]
@@ -413,7 +416,7 @@ class _Event:
             away = item.base + item.limit * (way if len(places) == 1 else item.way)
             residual.append(ca.if_else(holds, item.rate, x[places] - away))
         whole = ca.substitute(_column(residual), pressed, flags)
-        last = [way if len(item.places) == 1 else item.way for item, way in zip(frictions, ways, strict=True)]
+        last = [way if len(item.places) == 1 else ca.SX(item.way) for item, way in zip(frictions, ways, strict=True)]
         agrees = ca.norm_inf(x - _column(values)) <= AGREED * (1 + ca.norm_inf(x))
         chosen = _Chosen([flags[i] for i in range(self.r_N)], within, last, agrees)
         return (sweeps, let, Stage(x, first, residual=whole, soft=SOFT)), chosen
@@ -432,7 +435,7 @@ class _Event:
         dae, q, t = self.dae, self.q, self.t
         p_1 = ca.vertcat(self.modes.given, modes)
         whole = ca.vertcat(v_p, ca.SX.zeros(dae.n - self.plain.n))
-        bound, offset = dae.C(q, p_1, t), dae.c(q, p_1, t)
+        bound, offset = dae.constraints.C(q, p_1, t), dae.constraints.c(q, p_1, t)
         change, _ = SchurFactor(dae.over_mass(q, p_1), bound).solve(ca.SX(dae.n, 1), -(bound @ whole + offset))
         return whole + change
 
@@ -453,12 +456,12 @@ class _Choice:
     places: tuple[int, ...]
     within: SX
     rate: SX
-    way: SX = 0
-    limit: SX = 0
-    base: SX = 0
+    way: SX | float = 0
+    limit: SX | float = 0
+    base: SX | float = 0
 
     @property
-    def outside(self) -> SX:
+    def outside(self) -> SX | float:
         """Return the value at the limit."""
         return self.base + self.limit * self.way
 

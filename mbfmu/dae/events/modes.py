@@ -20,19 +20,26 @@ its direction. Where N depends on multipliers, the friction and the multipliers 
 together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from math import nan
 from typing import Any
 
 import casadi as ca
+from casadi import Function
 
 from mbfmu.dae.dae import Dae, Switching
-from mbfmu.dae.events.gaps import Switches
 from mbfmu.dae.kkt import SchurFactor
-from mbfmu.dae.merged import Later, merged
+from mbfmu.dae.merged import merged
 from mbfmu.dae.naming import with_names
+from mbfmu.dae.parts.constraints import Constraints
+from mbfmu.dae.parts.energies import Energies
+from mbfmu.dae.parts.equations import Equations
+from mbfmu.dae.parts.gaps import Switches
+from mbfmu.dae.parts.sampling import Sampling
+from mbfmu.dae.parts.start import Start
+from mbfmu.dae.parts.writer import Writer
+from mbfmu.dae.picture import Skeleton
 from mbfmu.dae.signals import MemorySignal, Signal
 from mbfmu.errors import UsageError
 from mbfmu.model.frame import SX, wrapped
@@ -198,6 +205,8 @@ class _Switched:
         self.q_0, self.s_q = ca.vertsplit(self.q, [0, plain.n, n])
         self.v_0, self.s_v = ca.vertsplit(self.v, [0, plain.n, n])
         self.rows = Rows(plain, self.q_0, self.v_0, self.modes.given, self.t)
+        self.write = Writer(self.q, self.v, self.z, self.u, self.p, self.t)
+        self.read = self.q_0, self.v_0, self.z, self.forces(), self.modes.given, self.t  # by the plain equations
         self.tau = ca.SX(self.r_T, 1)
         self.pull = pulls(switches, self.forces(), self.modes.given, self.t)
 
@@ -209,97 +218,130 @@ class _Switched:
 
     def dae(self) -> Dae:
         """Return the equations."""
-        plain, modes = self.plain, self.modes
-        q, v, z, u, p, t = self.q, self.v, self.z, self.u, self.p, self.t
-        q_0, v_0, p_0, u_0 = self.q_0, self.v_0, modes.given, self.forces()
-        moving, whole = [q, v, p, t], [q, v, z, u, p, t]
-        f, a = ca.SX.sym("f", self.n), ca.SX.sym("a", self.n)
-        still = ca.SX.zeros(self.r)
+        plain = self.plain
 
-        def function(name: str, arguments: list[SX], result: SX) -> Any:
-            return merged(name, arguments, [ca.densify(result) if result.is_column() else result])
-
-        Phi, Phi_q, Phi_t, gamma = self.positions()
-        G, g, gamma_G = self.velocities()
+        # Equations with the switched rows, without forces of friction
         bare = replace(
             plain,
             coordinates=(*plain.coordinates, *self.slack_names),
             inputs=tuple(plain.inputs[k] for k in self.outer),
-            m=self.m,
-            k=self.k,
-            inertia=lambda: function("M", [q, p], ca.diagcat(plain.M(q_0, p_0), ca.SX.eye(self.r))),
-            mass_solve=function(
-                "mass_solve", [q, p, f], ca.vertcat(plain.mass_solve(q_0, p_0, f[: plain.n]), f[plain.n :])
-            ),
-            free_acceleration=function(
-                "free_acceleration", whole, ca.vertcat(plain.free_acceleration(q_0, v_0, z, u_0, p_0, t), still)
-            ),
-            Phi=function("Phi", [q, p, t], Phi),
-            Phi_q=function("Phi_q", [q, p, t], Phi_q),
-            Phi_t=function("Phi_t", [q, p, t], Phi_t),
-            gamma=function("gamma", moving, gamma),
-            G=function("G", [q, p, t], G),
-            g=function("g", [q, p, t], g),
-            gamma_G=function("gamma_G", moving, gamma_G),
-            follow=plain.follow and function("follow", [q, p, t], plain.follow(q_0, p_0, t)),
-            row_lengths=self.row_lengths(),
-            impulses=None,
+            equations=self.motion(),
+            constraints=self.constraints(),
             sampled=tuple(self.outer.index(k) for k in plain.sampled),
             switching=Switching(plain, _memory(self.switches), None, (), None, None),
-        )  # fmt: skip
-        self.tau = tau = self.friction(bare)
-        pull = ca.vertcat(self.rows.W_T.T @ tau, still)
-        lambda_ = ca.SX.sym("lambda_", self.m + self.k)
-        turned = ca.SX.sym("turned", plain.n_angles)
-
-        def pulled(name: str) -> Any:
-            return function(name, whole, ca.vertcat(getattr(plain, name)(q_0, v_0, z, u_0, p_0, t), still) + pull)
-
-        changed: dict[str, Any] = {
-            name: Later(partial(pulled, name)) for name in ("force", "momentum_rate", "impulse_rate")
-        }
-        free = ca.vertcat(
-            plain.free_acceleration(q_0, v_0, z, u_0, p_0, t) + plain.mass_solve(q_0, p_0, self.rows.W_T.T @ tau), still
         )
-        if plain.power is not None:
-            power = plain.power(q_0, v_0, z, u_0, p_0, t) + ca.dot(tau, self.rows.W_T @ v_0)
-            changed["power"] = function("power", whole, power)
-        outputs, y = self.outputs(turned, a, lambda_, tau)
-        whole_dae = replace(
+
+        # The sliding friction tau, solved for with the multipliers where it depends on them
+        self.tau = self.friction(bare)
+
+        # All parts with these forces
+        outputs, output = self.shown()
+        whole = replace(
             bare,
-            free_acceleration=function("free_acceleration", whole, free),
-            flow=function("flow", whole, plain.flow(q_0, v_0, z, u_0, p_0, t)),
-            momentum=Later(
-                lambda: function("momentum", [q, v, p], ca.vertcat(plain.momentum(q_0, v_0, p_0), self.s_v))
-            ),
-            kinetic=Later(lambda: function("kinetic", [q, v, p], plain.kinetic(q_0, v_0, p_0))),
-            potential=function("potential", [q, p, t], plain.potential(q_0, p_0, t)),
-            angles=function("angles", [q, p, t], plain.angles(q_0, p_0, t)),
-            bound_values=self.parametric(plain.bound_values),
             outputs=outputs,
-            output=function("output", [q, v, z, turned, a, lambda_, u, p, t], y),
-            assembly=self.assembly(),
-            skeleton=plain.skeleton and replace(
-                plain.skeleton,
-                points=function("points", [q, p, t], plain.skeleton.points(q_0, p_0, t)),
-                axes=function("axes", [q, p, t], plain.skeleton.axes(q_0, p_0, t)),
-            ),
-            first_states=plain.first_states and self._first_states(plain.first_states),
-            resisting=plain.resisting,
-            sampling=self._sampling(),
-            **changed,
-        )  # fmt: skip
-        guards, names = self.guards(whole_dae)
-        v1 = ca.SX.sym("v1", self.n)
-        carried = function("carried", [q, v, v1, z, p, t], z)
-        q1 = ca.SX.sym("q1", self.n)
-        turned = function("turned", [q, v, q1, v1, p, t], self.turned(q1, v1))
-        assert whole_dae.switching is not None
-        guarded = replace(
-            whole_dae.switching, guards=function("guards", whole, guards), guard_names=names, turned=turned,
-            carried=carried,
-        )  # fmt: skip
-        return with_names(replace(whole_dae, switching=guarded), dict(self.switches.names), frozenset())
+            equations=self.rubbed(bare.equations),
+            energies=self.energies(),
+            start=self.start(),
+            output=output,
+            angles=self.write.function("angles", self.write.pose, plain.angles(self.q_0, self.modes.given, self.t)),
+            bound_values=self.parametric(plain.bound_values),
+            sampling=self.sampling(),
+            skeleton=self.skeleton(),
+        )
+
+        # The guards, which need the accelerations of these
+        whole = replace(whole, switching=self.switching(whole))
+        return with_names(whole, dict(self.switches.names), frozenset())
+
+    def motion(self) -> Equations:
+        """Return the equations without forces of friction; a slack coordinate has the mass 1 and no force."""
+        plain, write, p_0 = self.plain.equations, self.write, self.modes.given
+        q_0, v_0, n, still = self.q_0, self.v_0, self.plain.n, ca.SX.zeros(self.r)
+        f = ca.SX.sym("f", self.n)
+        none = ca.SX(self.r_T, 1)
+        found = write.equations(
+            f,
+            M=lambda: ca.diagcat(plain.M(q_0, p_0), ca.SX.eye(self.r)),
+            mass_solve=ca.vertcat(plain.mass_solve(q_0, p_0, f[:n]), f[n:]),
+            free_acceleration=ca.vertcat(plain.free_acceleration(*self.read), still),
+            force=self._pulled("force", none),
+            flow=plain.flow(*self.read),
+            momentum=lambda: ca.vertcat(plain.momentum(q_0, v_0, p_0), self.s_v),
+            momentum_rate=self._pulled("momentum_rate", none),
+            impulse_rate=self._pulled("impulse_rate", none),
+        )
+        return replace(found, resisting=plain.resisting)
+
+    def rubbed(self, bare: Equations) -> Equations:
+        """Return the equations with the forces of friction W_T^T tau; bare: those without."""
+        plain, write = self.plain.equations, self.write
+        own = plain.mass_solve(self.q_0, self.modes.given, self.rows.W_T.T @ self.tau)
+        free = ca.vertcat(plain.free_acceleration(*self.read) + own, ca.SX.zeros(self.r))
+        changed: dict[str, Any] = {
+            name: write.function(name, write.state, self._pulled(name, self.tau))
+            for name in ("force", "momentum_rate", "impulse_rate")
+        }
+        return replace(bare, free_acceleration=write.function("free_acceleration", write.state, free), **changed)
+
+    def _pulled(self, name: str, tau: SX) -> Callable[[], SX]:
+        """Return what gives a function of the plain equations with W_T^T tau; 0 for slack coordinates."""
+        still = ca.SX.zeros(self.r)
+        return lambda: ca.vertcat(getattr(self.plain.equations, name)(*self.read) + self.rows.W_T.T @ tau, still)
+
+    def constraints(self) -> Constraints:
+        """Return the constraints with the switched rows after the plain ones."""
+        plain, write = self.plain.constraints, self.write
+        return replace(
+            write.constraints(*self.positions(), *self.velocities()),
+            dropped=plain.dropped,
+            follow=plain.follow
+            and write.function("follow", write.pose, plain.follow(self.q_0, self.modes.given, self.t)),
+            row_lengths=self.row_lengths(),
+        )
+
+    def energies(self) -> Energies:
+        """Return the energies; frictions add tau . W_T v to the power."""
+        plain, p_0 = self.plain.energies, self.modes.given
+        power = None
+        if plain.power is not None:
+            power = plain.power(*self.read) + ca.dot(self.tau, self.rows.W_T @ self.v_0)
+        return self.write.energies(
+            kinetic=lambda: plain.kinetic(self.q_0, self.v_0, p_0),
+            potential=plain.potential(self.q_0, p_0, self.t),
+            power=power,
+        )
+
+    def skeleton(self) -> Skeleton | None:
+        """Return the picture, which has no slack coordinates."""
+        plain, write = self.plain.skeleton, self.write
+        pose = self.q_0, self.modes.given, self.t
+        return plain and replace(
+            plain,
+            points=write.function("points", write.pose, plain.points(*pose)),
+            axes=write.function("axes", write.pose, plain.axes(*pose)),
+        )
+
+    def switching(self, whole: Dae) -> Switching:
+        """Return the modes and their guards; whole: the equations with all their parts."""
+        q, v, z, p, t, write = self.q, self.v, self.z, self.p, self.t, self.write
+        guards, names = self.guards(whole)
+        q1, v1 = ca.SX.sym("q1", self.n), ca.SX.sym("v1", self.n)
+        return Switching(
+            plain=self.plain,
+            memory=_memory(self.switches),
+            guards=write.function("guards", write.state, guards),
+            guard_names=names,
+            turned=write.function("turned", [q, v, q1, v1, p, t], self.turned(q1, v1)),
+            carried=write.function("carried", [q, v, v1, z, p, t], z),
+        )
+
+    def shown(self) -> tuple[tuple[Signal, ...], Function]:
+        """Return the outputs and their Function."""
+        a, lambda_ = ca.SX.sym("a", self.n), ca.SX.sym("lambda_", self.m + self.k)
+        turned = ca.SX.sym("turned", self.plain.n_angles)
+        signals, y = self.outputs(turned, a, lambda_, self.tau)
+        arguments = [self.q, self.v, self.z, turned, a, lambda_, self.u, self.p, self.t]
+        return signals, self.write.function("output", arguments, y)
 
     def forces(self, values: SX | None = None) -> SX:
         """Return the inputs of the plain equations; values: the forces of gaps and frictions (default: none)."""
@@ -324,12 +366,12 @@ class _Switched:
             right[row, column] = 1 - d[row]
         Phi_t = d * ca.vertcat(rows.gap_t, _entries(rows.slide_t, kept))
         gamma = -d * ca.vertcat(rows.bias_N, _entries(rows.bias_T, kept))
-        upper = ca.horzcat(plain.Phi_q(q_0, p_0, t), ca.SX(plain.m, self.r))
+        upper = ca.horzcat(plain.constraints.Phi_q(q_0, p_0, t), ca.SX(plain.m, self.r))
         return (
-            ca.vertcat(plain.Phi(q_0, p_0, t), Phi),
+            ca.vertcat(plain.constraints.Phi(q_0, p_0, t), Phi),
             ca.vertcat(upper if plain.m else ca.SX(0, n + self.r), ca.horzcat(left, right)),
-            ca.vertcat(plain.Phi_t(q_0, p_0, t), Phi_t),
-            ca.vertcat(plain.gamma(q_0, self.v_0, p_0, t), gamma),
+            ca.vertcat(plain.constraints.Phi_t(q_0, p_0, t), Phi_t),
+            ca.vertcat(plain.constraints.gamma(q_0, self.v_0, p_0, t), gamma),
         )
 
     def velocities(self) -> tuple[SX, SX, SX]:
@@ -341,19 +383,19 @@ class _Switched:
         for row, j in enumerate(rolling):
             right[row, self.r_N + j] = 1 - d[row]
         lower = ca.horzcat(ca.diag(d) @ rows.W_T[rolling, :], right)
-        upper = ca.horzcat(plain.G(q_0, p_0, t), ca.SX(plain.k, self.r))
+        upper = ca.horzcat(plain.constraints.G(q_0, p_0, t), ca.SX(plain.k, self.r))
         return (
             ca.vertcat(upper if plain.k else ca.SX(0, self.n), lower if rolling else ca.SX(0, self.n)),
-            ca.vertcat(plain.g(q_0, p_0, t), d * _entries(rows.slip_0, rolling)),
-            ca.vertcat(plain.gamma_G(q_0, self.v_0, p_0, t), -d * _entries(rows.bias_T, rolling)),
+            ca.vertcat(plain.constraints.g(q_0, p_0, t), d * _entries(rows.slip_0, rolling)),
+            ca.vertcat(plain.constraints.gamma_G(q_0, self.v_0, p_0, t), -d * _entries(rows.bias_T, rolling)),
         )
 
     def row_lengths(self) -> tuple[float, ...]:
         """Return the lengths of the plain rows, and 0 for those that are switched."""
         plain = self.plain
-        if not plain.row_lengths:
+        lengths = plain.constraints.row_lengths
+        if not lengths:
             return ()
-        lengths = plain.row_lengths
         kept, rolling = (0.0,) * (self.r_N + len(self.kept)), (0.0,) * len(self.rolling)
         return (*lengths[: plain.m], *kept, *lengths[plain.m :], *rolling)
 
@@ -400,10 +442,10 @@ class _Switched:
             size = ca.if_else(going < 0, 2 * still - size, size)
         if not ca.depends_on(size, N):
             return -acting * size
-        C = bare.C(self.q, self.p, self.t)
-        right = ca.vertcat(bare.gamma(self.q, self.v, self.p, self.t), bare.gamma_G(self.q, self.v, self.p, self.t))
+        C = bare.constraints.C(self.q, self.p, self.t)
+        right = bare.constraints.gammas(self.q, self.v, self.p, self.t)
         factor = SchurFactor(bare.over_mass(self.q, self.p), C)
-        a, lambda_ = factor.constrained(bare.free_acceleration(self.q, self.v, self.z, self.u, self.p, self.t), right)
+        a, lambda_ = factor.constrained(bare.equations.free_acceleration(*self.write.state), right)
         tau = ca.SX.sym("tau", self.r_T)
         for j in range(self.r_T):
             W = ca.vertcat(rows.W_T[j, :].T, ca.SX.zeros(self.r))
@@ -507,7 +549,7 @@ class _Switched:
                 faster = ca.dot(gamma, _entries(rows.W_T @ a[: self.plain.n] + rows.bias_T, group)) > 0
                 speed = ca.norm_2(gamma)
                 going = ca.fmin(going - TURNED * speed, ca.if_else(faster, 1, speed - NEARLY_AT_REST))
-            going = 1 if item.breaks else ca.if_else(rubs[group[0]], going, 1)
+            going = ca.SX(1) if item.breaks else ca.if_else(rubs[group[0]], going, 1)
             holds = ca.if_else(closed, ca.if_else(modes.sticks[group[0]], reserve, going), 1)
             found += [holds, *(ca.SX(1) for _ in group[1:])]
             names += [f"the friction of '{item.name}'"] * len(group)
@@ -517,9 +559,9 @@ class _Switched:
                 names.append(f"the normal force of '{item.name}'")
         return ca.vertcat(*found), tuple(names)
 
-    def assembly(self) -> Any:
+    def start(self) -> Start:
         """Return the start: that of the plain equations, and slack coordinates at rest at 0."""
-        plain = self.plain.assembly
+        plain = self.plain.start
         q, v, p, t = self.q, self.v, self.p, self.t
         q_0, v_0, p_0 = self.q_0, self.v_0, self.modes.given
         s = ca.SX.sym("s", len(plain.starts))
@@ -528,25 +570,13 @@ class _Switched:
         sizes, rate_sizes = ca.vertsplit(found, [0, plain.positions.numel_out(0), found.numel()])
         names = self.slack_names
 
-        def function(name: str, arguments: list[SX], result: SX) -> Any:
+        def function(name: str, arguments: list[SX], result: SX) -> Function:
             return merged(name, arguments, [ca.densify(result)])
 
-        def begun(name: str, found: SX) -> Any:
+        def begun(name: str, found: SX) -> Function:
             return function(name, [s, p, t], ca.vertcat(found, ca.SX.zeros(self.r)))
 
-        tree, placed = plain.tree, plain.placed
-        if tree:
-            x = ca.SX.sym("x", tree.closing.size1_in(0))
-            of_q, of_s = [x, p, t], [x, s, p, t]
-            tree = replace(
-                tree,
-                closing=function("closing", of_q, tree.closing(x, p_0, t)),
-                positions=function("positions", of_s, tree.positions(x, s, p_0, t)),
-                leanings=function("leanings", of_s, tree.leanings(x, s, p_0, t)),
-                guess=function("guess", [s, p, t], tree.guess(s, p_0, t)),
-            )
-            placed = function("placed", of_s, ca.vertcat(plain.pose(x, s, p_0, t), ca.SX.zeros(self.r)))
-
+        tree, placed = self._sought(s)
         return replace(
             plain,
             closing=function("closing", [q, p, t], plain.closing(q_0, p_0, t)),
@@ -559,37 +589,59 @@ class _Switched:
             counted=function("counted", [q, s, p, t], plain.counted(q_0, s, p_0, t)),
             position_names=(*plain.position_names, *names),
             rate_names=(*plain.rate_names, *names),
+            first_states=self._first_states(),
             tree=tree,
             placed=placed,
         )
+
+    def _sought(self, s: SX) -> tuple[Start | None, Function | None]:
+        """Return the start in the coordinates of joints, if poses are sought in these, and the map from them to q."""
+        plain, p, t, p_0 = self.plain.start, self.p, self.t, self.modes.given
+        if not plain.tree:
+            return None, plain.placed
+        x = ca.SX.sym("x", plain.tree.closing.size1_in(0))
+        of_q, of_s = [x, p, t], [x, s, p, t]
+
+        def function(name: str, arguments: list[SX], result: SX) -> Function:
+            return merged(name, arguments, [ca.densify(result)])
+
+        tree = replace(
+            plain.tree,
+            closing=function("closing", of_q, plain.tree.closing(x, p_0, t)),
+            positions=function("positions", of_s, plain.tree.positions(x, s, p_0, t)),
+            leanings=function("leanings", of_s, plain.tree.leanings(x, s, p_0, t)),
+            guess=function("guess", [s, p, t], plain.tree.guess(s, p_0, t)),
+        )
+        return tree, function("placed", of_s, ca.vertcat(plain.pose(x, s, p_0, t), ca.SX.zeros(self.r)))
 
     def parametric(self, inner: Any) -> Any:
         """Return a function of p from one of p without modes."""
         size = inner.numel_in(0)
         return ca.Function(inner.name(), [self.p], [inner(self.p[:size])])
 
-    def _first_states(self, inner: Any) -> Any:
+    def _first_states(self) -> Function | None:
+        inner = self.plain.start.first_states
+        if inner is None:
+            return None
         s = ca.SX.sym("s", inner.numel_in(2))
         return ca.Function(
             "first_states", [self.q, self.v, s, self.p, self.t],
             [ca.densify(inner(self.q_0, self.v_0, s, self.modes.given, self.t))],
         )  # fmt: skip
 
-    def _sampling(self) -> Any:
+    def sampling(self) -> Sampling | None:
+        """Return the memory of sampled blocks as functions of these inputs and parameters."""
         inner = self.plain.sampling
         if inner is None:
             return None
-        due = ca.SX.sym("due", self.plain.n_c)
-        after = inner.update(self.q_0, self.v_0, self.z, self.forces(), self.modes.given, self.t, due)
         return replace(
-            inner,
+            inner.reading(self.write.state, self.read),
             timing=self.parametric(inner.timing),
             first=self.parametric(inner.first),
-            update=merged("update", [self.q, self.v, self.z, self.u, self.p, self.t, due], [after]),
         )
 
 
-def pulls(switches: Switches, u: SX, p: SX, t: SX) -> list[SX]:
+def pulls(switches: Switches, u: SX, p: SX, t: SX) -> list[SX | float]:
     """Return the largest pull of each gap, N or N.m, at least 0.
 
     Args:

@@ -5,14 +5,15 @@ of contact in that step. The stepper sets them; as equations they are constant.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import casadi as ca
+from casadi import Function
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.modes import EFFORTS, Rows, labels
 from mbfmu.dae.merged import merged
 from mbfmu.dae.naming import with_names
+from mbfmu.dae.parts.gaps import FrictionSignal, Switches
 from mbfmu.dae.signals import Signal, StateSignal
 from mbfmu.model.frame import SX
 
@@ -35,15 +36,9 @@ def stepped(dae: Dae) -> Dae:
     found = dae.switches
     if found is None:
         return dae
+    # States: the mean forces over the last step, then the residuals of the laws of contact
+    forces, residuals = _states(found)
     outer = found.outer(len(dae.inputs))
-    forces = [StateSignal(f"{item.name}.f_n", EFFORTS[item.unit], "", None, controlled=False) for item in found.gaps]
-    rates = [
-        (found.frictions[j], label) for group in found.groups for j, label in zip(group, labels(group), strict=True)
-    ]
-    forces += [
-        StateSignal(f"{item.name}.f_t{end}", EFFORTS[item.unit], "", None, controlled=False) for item, end in rates
-    ]
-    residuals = [StateSignal(name, unit, "", None, controlled=False) for name, unit, _ in RESIDUALS]
     longer = replace(
         dae,
         inputs=tuple(dae.inputs[k] for k in outer),
@@ -51,52 +46,82 @@ def stepped(dae: Dae) -> Dae:
         states=(*dae.states, *forces, *residuals),
         switches=replace(found, forces=dae.n_z),
     )
-    q, v, z, u, p, t = given = longer.symbols()
+
+    # The equations with these forces as inputs; the rates of the states are 0
+    q, v, z, u, p, t = symbols = longer.symbols()
     turned, a = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("a", dae.n)
     lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
-    s = ca.SX.sym("s", len(dae.starts) - len(dae.assembly.starts))
+    s = ca.SX.sym("s", len(dae.starts) - len(dae.start.starts))
     own, force = z[: dae.n_z], z[dae.n_z :]
     acting = found.inputs(len(dae.inputs), u, force)
+    values = [q, v, own, acting, p, t]
+    constant = ca.SX.zeros(force.numel())
+    first = dae.start.first_states(q, v, s, p, t) if dae.start.first_states else s
 
-    def function(name: str, arguments: list[SX], result: SX) -> Any:
+    # Outputs
+    y = dae.output(q, v, own, turned, a, lambda_, acting, p, t)
+    shown = _outputs(found, forces, Rows(dae, q, v, p, t), force)
+
+    def function(name: str, arguments: list[SX], result: SX) -> Function:
         return merged(name, arguments, [ca.densify(result)])
 
-    names = ("force", "free_acceleration", "momentum_rate", "impulse_rate", "flow")
-    changed = {name: getattr(dae, name)(q, v, own, acting, p, t) for name in names}
-    constant = ca.SX.zeros(force.numel())
-    changed["flow"] = ca.vertcat(changed["flow"], constant)
-    if dae.power is not None:
-        changed["power"] = dae.power(q, v, own, acting, p, t)
-    first = dae.first_states(q, v, s, p, t) if dae.first_states else s
-    sampling = dae.sampling
-    if sampling:
-        due = ca.SX.sym("due", dae.n_c)
-        after = sampling.update(q, v, own, acting, p, t, due)
-        sampling = replace(sampling, update=function("update", [*given, due], after))
-
-    rows, r_N = Rows(dae, q, v, p, t), len(found.gaps)
-    signals, y = list(dae.outputs), [dae.output(q, v, own, turned, a, lambda_, acting, p, t)]
-
-    def add(name: str, unit: str, text: str, value: SX) -> None:
-        signals.append(Signal(name, unit, text, "output"))
-        y.append(value)
-
-    for i, gap in enumerate(found.gaps):
-        add(f"{gap.name}.gap", gap.unit, "gap", rows.gap[i])
-        add(forces[i].name, forces[i].unit, "mean force of the gap over the last step", force[i])
-    for j, (item, end) in enumerate(rates):
-        add(f"{item.name}.slip{end}", f"{item.unit}/s", "slip rate", rows.slip[j])
-        text = "mean friction over the last step, along the slip rate"
-        add(forces[r_N + j].name, forces[r_N + j].unit, text, force[r_N + j])
-    for place, (name, unit, text) in enumerate(RESIDUALS, len(forces)):
-        add(name, unit, text, force[place])
     whole = replace(
         longer,
-        outputs=tuple(signals),
-        output=function("output", [q, v, z, turned, a, lambda_, u, p, t], ca.vertcat(*y)),
-        first_states=function("first_states", [q, v, s, p, t], ca.vertcat(first, constant)),
-        sampling=sampling,
-        **{name: function(name, list(given), result) for name, result in changed.items()},
+        outputs=(*dae.outputs, *(signal for signal, _ in shown)),
+        output=function(
+            "output", [q, v, z, turned, a, lambda_, u, p, t], ca.vertcat(y, *(value for _, value in shown))
+        ),
+        equations=dae.equations.reading(symbols, values, constant),
+        energies=dae.energies.reading(symbols, values),
+        start=replace(dae.start, first_states=function("first_states", [q, v, s, p, t], ca.vertcat(first, constant))),
+        sampling=dae.sampling and dae.sampling.reading(symbols, values),
     )
     known = {item.name for item in whole.outputs}
     return with_names(whole, {name: full for name, full in found.names if full in known}, frozenset())
+
+
+def _rates(switches: Switches) -> list[tuple[FrictionSignal, str]]:
+    """Return the friction that each slip rate belongs to, and what follows its names."""
+    return [
+        (switches.frictions[j], label)
+        for group in switches.groups for j, label in zip(group, labels(group), strict=True)
+    ]  # fmt: skip
+
+
+def _states(switches: Switches) -> tuple[list[StateSignal], list[StateSignal]]:
+    """Return the states for the forces of gaps and slip rates, and those for the residuals."""
+    forces = [
+        *((f"{item.name}.f_n", EFFORTS[item.unit]) for item in switches.gaps),
+        *((f"{item.name}.f_t{end}", EFFORTS[item.unit]) for item, end in _rates(switches)),
+    ]
+    residuals = [(name, unit) for name, unit, _ in RESIDUALS]
+    of_forces, of_residuals = (
+        [StateSignal(name, unit, "", None, controlled=False) for name, unit in group] for group in (forces, residuals)
+    )
+    return of_forces, of_residuals
+
+
+def _outputs(switches: Switches, forces: list[StateSignal], rows: Rows, values: SX) -> list[tuple[Signal, SX]]:
+    """Return the outputs of gaps, slip rates and residuals.
+
+    Args:
+        switches: gaps and frictions.
+        forces: the states of their forces.
+        rows: gaps and slip rates at a state.
+        values: forces, then residuals, SX.
+    """
+    found: list[tuple[Signal, SX]] = []
+
+    def add(name: str, unit: str, text: str, value: SX) -> None:
+        found.append((Signal(name, unit, text, "output"), value))
+
+    for i, gap in enumerate(switches.gaps):
+        add(f"{gap.name}.gap", gap.unit, "gap", rows.gap[i])
+        add(forces[i].name, forces[i].unit, "mean force of the gap over the last step", values[i])
+    for j, (item, end) in enumerate(_rates(switches)):
+        add(f"{item.name}.slip{end}", f"{item.unit}/s", "slip rate", rows.slip[j])
+        text, index = "mean friction over the last step, along the slip rate", len(switches.gaps) + j
+        add(forces[index].name, forces[index].unit, text, values[index])
+    for index, (name, unit, text) in enumerate(RESIDUALS, len(forces)):
+        add(name, unit, text, values[index])
+    return found

@@ -22,7 +22,8 @@ def read_instructions(function: Any) -> Iterator[tuple[int, Any, list[int]]]:
     which is longer than they take for all else.
     """
     count, wrapped, kind = range(function.n_instructions()), function.this, ca.Function
-    codes, filled = (map(partial(method, wrapped), count) for method in (kind.instruction_id, kind.instruction_output))
+    codes = map(partial(kind.instruction_id, wrapped), count)
+    filled = map(partial(kind.instruction_output, wrapped), count)
     taken, constant = (partial(method, wrapped) for method in (kind.instruction_input, kind.instruction_constant))
     for k, code, to in zip(count, codes, filled, strict=True):
         yield code, constant(k) if code == ca.OP_CONST else taken(k), to

@@ -83,7 +83,7 @@ def stiffness(c: Any, F_z: SX, gamma: SX) -> Stiffness:
     )
 
 
-def magic_formula(c: Any, kappa: SX, alpha: SX, gamma: SX, F_z: SX, ahead: SX = 1) -> TyreForces:
+def magic_formula(c: Any, kappa: SX, alpha: SX, gamma: SX, F_z: SX, ahead: SX | float = 1) -> TyreForces:
     """Return forces and moments of the steady combined slip, PAC2002 (16) to (79).
 
     Args:

@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-Function = Any
+Function = ca.Function
 """A CasADi Function (CasADi carries no types)."""
 
 
@@ -100,9 +100,9 @@ class Switches:
     sliding: Function
     static: Function
     names: tuple[tuple[str, str], ...] = ()
-    pull: Function = None
-    reaction: Function = None
-    tangential: Function = None
+    pull: Function | None = None
+    reaction: Function | None = None
+    tangential: Function | None = None
     forces: int | None = None
 
     @property
