@@ -242,3 +242,16 @@ def test_no_function_has_more_than_ten_parameters() -> None:
     }
     assert len(counts) > len(FILES)
     assert {function: number for function, number in counts.items() if number > MOST_PARAMETERS} == {}
+
+
+PUBLIC_TWICE = {"Wire"}
+"""Names that users know of two classes: a wire within a machine, and one between FMUs."""
+
+
+def test_class_names_stand_in_one_file() -> None:
+    homes: dict[str, set[str]] = {}
+    for name in FILES:
+        for node in ast.walk(ast.parse((PACKAGE / name).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(name)
+    assert {name for name, files in homes.items() if len(files) > 1} == PUBLIC_TWICE

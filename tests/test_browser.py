@@ -18,7 +18,7 @@ from test_drives import BARREL, ROD_OF_DRIVE, crane_with
 import mbfmu
 from mbfmu.base.result import Result
 from mbfmu.model import LinearDrive, System
-from mbfmu.show.viewer import Trajectory, motion_of_model, motion_of_result, page_of
+from mbfmu.show.viewer import ShownMotion, motion_of_model, motion_of_result, page_of
 
 api = extra("playwright.sync_api", "test")
 Browser, ConsoleMessage, Frame, Page = api.Browser, api.ConsoleMessage, api.Frame, api.Page
@@ -204,7 +204,7 @@ def test_mechanisms_in_space_of_meshes_and_of_cylinders_are_drawn_without_compla
     assert faults == []
 
 
-def body_at(t: npt.NDArray[np.float64], curve: npt.NDArray[np.float64]) -> Trajectory:
+def body_at(t: npt.NDArray[np.float64], curve: npt.NDArray[np.float64]) -> ShownMotion:
     """The motion of one body at some times, with a joint's angle."""
     columns = {"b.r_0[1]": t - t[0], "b.r_0[2]": 0 * t, "b.phi": 0 * t, "hinge.phi": curve}
     return motion_of_result(Result(t, tuple(columns), np.column_stack(list(columns.values()))), "run")

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbfmu.analysis.compare import Comparison, Row, _advice, compare
+from mbfmu.analysis.compare import ComparedRun, Comparison, _advice, compare
 from mbfmu.errors import StepperError, UnknownNameError, UsageError
 from mbfmu.model import System
 from mbfmu.show.plot import plot_comparison
@@ -53,9 +53,9 @@ def test_if_all_leave_the_constraints_the_advice_says_so(two_link: System) -> No
 
 def test_a_step_that_is_too_long_for_a_stepper_does_not_hide_that_it_keeps_the_constraints() -> None:
     rows = [
-        Row("projected", 0.01, failure="too long"),
-        Row("projected", 0.001, 1e-6, 1e-16, 1e-16, 1e-6, 0.0, 0.5, 1.0),
-        Row("direct", 0.01, 1e-5, 1e-5, 1e-5, 1e-5, 0.0, 0.2, 0.1),
+        ComparedRun("projected", 0.01, failure="too long"),
+        ComparedRun("projected", 0.001, 1e-6, 1e-16, 1e-16, 1e-6, 0.0, 0.5, 1.0),
+        ComparedRun("direct", 0.01, 1e-5, 1e-5, 1e-5, 1e-5, 0.0, 0.2, 0.1),
     ]
     advice = _advice(rows)
     assert "direct" not in advice

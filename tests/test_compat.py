@@ -23,7 +23,7 @@ from mbfmu.base.files import write_folder
 from mbfmu.base.result import read_table
 from mbfmu.errors import FmuError, MbfmuError, StepError, UnknownNameError, UsageError
 from mbfmu.run.cross_check import _samples, write_cross_check
-from mbfmu.run.inputs import Table, course
+from mbfmu.run.inputs import InputTable, course
 
 EXTRA = "extra/org.fmi-standard.fmi-ls-ref/"
 SPAN = {"stop": 0.2}
@@ -199,9 +199,9 @@ def test_the_table_of_inputs_keeps_every_line_and_every_jump(points: list[tuple[
             times += [time] * (1 + jumps)
             values += [value] * (1 + jumps)
             values[-1] += jumps
-    table = Table("u", np.array(times), np.array(values))
+    table = InputTable("u", np.array(times), np.array(values))
     columns = _samples({"u": table, "v": course("v", "time")}, np.linspace(0, 1, 11), 0.1)
-    sampled = Table("u", columns["time"], columns["u"])
+    sampled = InputTable("u", columns["time"], columns["u"])
     assert (np.diff(columns["time"]) >= 0).all()
     for time in np.linspace(0, 1, 97):
         if min(abs(time - corner) for corner in times) > 1e-5:

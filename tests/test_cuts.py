@@ -14,7 +14,7 @@ from random_mechanisms import in_space
 
 import mbfmu
 from mbfmu.dae import JointTree, derive
-from mbfmu.dae.cuts import Cuts, Weights
+from mbfmu.dae.cuts import Cuts, CutWeights
 from mbfmu.dae.edges import Edge
 from mbfmu.model import RotationalSpring, flatten
 
@@ -30,7 +30,7 @@ def random_graph(seed: int) -> Cuts:
     rng.shuffle(ends)
     names = [f"j{number}" for number in range(len(ends))]
     free = {name: int(rng.choice([1, 1, 1, 2, 3])) for name in names}
-    weights = Weights(
+    weights = CutWeights(
         {name: 2 * size for name, size in free.items()},
         {name: size + (size == 3) for name, size in free.items()},
         {name: 6 - size for name, size in free.items()},

@@ -10,7 +10,7 @@ import typer
 import mbfmu
 from mbfmu.base.described import Described, descriptions, part_of, refuse_wrong, takes
 from mbfmu.cli import app
-from mbfmu.cli.expansion import Group, expanded, shared
+from mbfmu.cli.expansion import OptionGroup, expanded, shared
 from mbfmu.cli.run_options import OPTIONS, run_options
 from mbfmu.errors import UsageError
 from mbfmu.prepared.settings import RunSettings, StateSettings
@@ -124,7 +124,7 @@ def test_settings_are_made_of_options_and_hold_what_is_given_alone() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Inner(Group):
+class Inner(OptionGroup):
     """Options that are one argument."""
 
     first: int

@@ -15,7 +15,7 @@ from harness import thorough
 
 import mbfmu
 from mbfmu.errors import UsageError
-from mbfmu.fmu.picture import DOT, HEIGHT, INK, LINE, WIDTH, Drawing, drawing, png, svg
+from mbfmu.fmu.picture import DOT, HEIGHT, INK, LINE, WIDTH, PlaneDrawing, drawing, png, svg
 from mbfmu.prepared.prepare import prepare
 
 
@@ -101,7 +101,7 @@ def test_strokes_and_dots_have_the_area_of_their_shape(
     line: tuple[float, float, float, float] | None, joint: tuple[float, float] | None
 ) -> None:
     """Measured: 0.4 % of the area at most, that of a line without length."""
-    picture = Drawing((("body", "#000000", *line),) if line else (), (("joint", *joint),) if joint else ())
+    picture = PlaneDrawing((("body", "#000000", *line),) if line else (), (("joint", *joint),) if joint else ())
     ink = int(INK[1:3], 16) if joint else 0
     area = np.sum(255.0 - pixels_of(png(picture))[:, :, 0]) / (255 - ink)
     if line:

@@ -52,7 +52,10 @@ def test_an_arm_with_its_drives_inside_is_what_its_coupled_halves_come_to(tmp_pa
     machine = mbfmu.load("robot_arm_drives", {"N": 1, "path1.T": 0.2, "path1.t_0": 0.02, **soft})
     assert isinstance(machine, System)
     cut = split.way(machine, "arm", {"drives": axes.blocks(machine)}, tmp_path)
-    assert set(cut.wires) == {Wire("arm.joint1.w", "drives.gear1.w_2"), Wire("drives.gear1.tau_2", "arm.joint1.tau")}
+    assert set(cut.wires) == {
+        Wire("arm.joint1.w", "drives.gear1.w_2"),
+        Wire("drives.gear1.tau_2", "arm.joint1.tau"),
+    }
     study = replace(
         axes.STUDIES["arm"],
         machine=machine, shown=("joint1.phi",), mechanism="arm", stop=0.2, steps=(1e-3, 5e-4, 2.5e-4),

@@ -17,7 +17,7 @@ from struck import ball, stick_slip
 
 import mbfmu
 from mbfmu.fmi.instance import instantiate
-from mbfmu.fmi.scalars import Place, scalars
+from mbfmu.fmi.scalars import ScalarIndex, scalars
 from mbfmu.run.fmu import read_fmu
 
 MODELS: dict[str, Any] = {"ball": ball, "stick_slip": stick_slip}
@@ -81,7 +81,7 @@ def owners(unpacked: Unpacked) -> dict[str, str]:
     names = {reference: name for name, reference in unpacked.references.items()}
     return {
         item.name: names[
-            item.valueReference.reference if isinstance(item.valueReference, Place) else item.valueReference
+            item.valueReference.reference if isinstance(item.valueReference, ScalarIndex) else item.valueReference
         ]
         for item in scalars(unpacked.description).modelVariables
     }

@@ -13,7 +13,7 @@ from harness import extra
 import mbfmu
 from examples.ssp import wagon
 from mbfmu.errors import FmuError, UsageError
-from mbfmu.fmi.reading import OuterFmu, Port, parse_fmu
+from mbfmu.fmi.reading import FmuVariable, OuterFmu, parse_fmu
 from mbfmu.fmu.modelica import write_modelica
 from mbfmu.fmu.modelica.axes import axes
 from mbfmu.fmu.modelica.language import identifier
@@ -97,7 +97,7 @@ def simulated(text: str, model: str, stop: float, step: float = 0.01) -> Any:
 
 def made(ports: Iterable[tuple[str, str, str, str | None]]) -> OuterFmu:
     """Return an FMU by name, causality, unit and what it is the derivative of."""
-    found = {name: Port(name, "Real", causality, unit, "", of) for name, causality, unit, of in ports}
+    found = {name: FmuVariable(name, "Real", causality, unit, "", of) for name, causality, unit, of in ports}
     return OuterFmu("made", "", b"", found, {})
 
 
@@ -227,7 +227,7 @@ def test_names_become_identifiers_as_in_openmodelica(name: str, expected: str) -
 
 
 def test_descriptions_cannot_leave_their_string(arm: OuterFmu) -> None:
-    port = Port("x", "Real", "input", '1"; end', 'a "quote" \\ and\na line', None)
+    port = FmuVariable("x", "Real", "input", '1"; end', 'a "quote" \\ and\na line', None)
     odd = OuterFmu(arm.model, '"', arm.data, {**arm.ports, "x": port}, arm.units)
     text = package(odd, "Odd")
     assert '"a \\"quote\\" \\\\ and a line"' in text
@@ -236,7 +236,7 @@ def test_descriptions_cannot_leave_their_string(arm: OuterFmu) -> None:
 
 def test_two_names_that_become_one_are_refused(arm: OuterFmu) -> None:
     for name in ("shoulder_tau", "shoulder", "time", "fmu"):
-        more = {**arm.ports, name: Port(name, "Real", "input", "", "", None)}
+        more = {**arm.ports, name: FmuVariable(name, "Real", "input", "", "", None)}
         with pytest.raises(FmuError, match=rf"and '{name}' are both '{name}' in Modelica"):
             package(OuterFmu(arm.model, "", b"", more, {}), "Arm")
 
@@ -247,7 +247,7 @@ def test_an_fmu_without_an_axis_for_a_flange_is_refused() -> None:
 
 
 def test_an_input_of_another_type_is_refused(arm: OuterFmu) -> None:
-    more = {**arm.ports, "note": Port("note", "String", "input", "", "", None)}
+    more = {**arm.ports, "note": FmuVariable("note", "String", "input", "", "", None)}
     with pytest.raises(FmuError, match="'note' is of type String; Modelica has connectors for Real, Integer, Boolean"):
         package(OuterFmu(arm.model, "", b"", more, {}), "Arm")
 

@@ -24,7 +24,7 @@ from test_modelica import COUPLED, LIBRARY, TWIN, made, motion, simulated  # noq
 import mbfmu
 from examples.ssp import wagon
 from mbfmu.errors import FmuError, UsageError
-from mbfmu.fmi.reading import OuterFmu, Port, Terminal, parse_fmu
+from mbfmu.fmi.reading import FmuVariable, OuterFmu, Terminal, parse_fmu
 from mbfmu.fmu.modelica import write_modelica
 from mbfmu.fmu.modelica.axes import flanges
 from mbfmu.fmu.modelica.package import content
@@ -215,7 +215,7 @@ class Called:
         return (ctypes.c_double * max(len(listed), 1))(*listed)
 
     @staticmethod
-    def named(ports: Sequence[Port]) -> tuple[Any, Any]:
+    def named(ports: Sequence[FmuVariable]) -> tuple[Any, Any]:
         """Return the arrays of references and types."""
         whole = ctypes.c_int * max(len(ports), 1)
         types = ("Real", "Integer", "Boolean")
@@ -418,7 +418,7 @@ def test_both_versions_of_fmi_have_the_same_flanges(plant: Path) -> None:
 def test_a_vector_of_fmi_3_is_a_vector_of_connectors() -> None:
     fmu = made([("j.phi", "output", "rad", None), ("j.w", "output", "rad/s", "j.phi"),
                 ("j.a", "output", "rad/s2", "j.w"), ("j.tau", "input", "N.m", None)])  # fmt: skip
-    vector = Port("load.f", "Real", "input", "N", "", None, shape=(3,))
+    vector = FmuVariable("load.f", "Real", "input", "N", "", None, shape=(3,))
     text = "\n".join(content(OuterFmu("arm", "", b"", {**fmu.ports, "load.f": vector}, {}), True))
     assert text.count('Modelica.Blocks.Interfaces.RealInput load_f[3](each unit="N")') == 2
     assert "connect(load_f, fmu.load_f);" in text
@@ -458,7 +458,7 @@ def test_names_that_no_package_can_have_are_refused(two_link_fmu: Path, tmp_path
 
 def test_a_parameter_with_a_name_of_the_block_is_refused(opened: Callable[..., Called]) -> None:
     with opened("two_link") as block:
-        taken = Port("interval", "Real", "parameter", "", "", None, start="1")
+        taken = FmuVariable("interval", "Real", "parameter", "", "", None, start="1")
         fmu = replace(block.fmu, ports={**block.fmu.ports, "interval": taken})
         with pytest.raises(FmuError, match="the model's own 'interval' and 'interval' are both 'interval'"):
             content(fmu, True, "modelica://P/Fmus/A")

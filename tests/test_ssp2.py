@@ -14,7 +14,7 @@ from lxml import etree
 import mbfmu
 from examples.ssp import CONNECTIONS, wagon
 from mbfmu.errors import FmuError, MbfmuError, ModelFileError, UnknownNameError, UsageError, ValueRangeError
-from mbfmu.fmi.reading import TYPES3, Port
+from mbfmu.fmi.reading import TYPES3, FmuVariable
 from mbfmu.fmu.parameter_set import Value, parameter_set
 from mbfmu.fmu.ssp import assigned, read_coupling, write_ssp
 
@@ -82,10 +82,10 @@ def test_a_version_1_file_has_sets_too_and_without_values_the_bytes_of_before(tm
         assert b"ParameterBinding" not in archive.read("SystemStructure.ssd")
 
 
-def port(own: str, **more: object) -> Port:
+def port(own: str, **more: object) -> FmuVariable:
     """Return a parameter of a type."""
     facts = {"start": "0", "own": own, "type": TYPES3.get(own, own), **more}
-    return Port("x", str(facts.pop("type")), "parameter", "", "", None, **facts)  # type: ignore[arg-type]
+    return FmuVariable("x", str(facts.pop("type")), "parameter", "", "", None, **facts)  # type: ignore[arg-type]
 
 
 MODES = (("open", 1), ("closed", 5))
@@ -107,9 +107,9 @@ MODES = (("open", 1), ("closed", 5))
         (port("Enumeration", type="Enumeration", items=MODES, declared="Mode"), "closed", "closed"),
         (port("Enumeration", type="Enumeration", items=MODES, declared="Mode"), 5, "closed"),
     ],
-    ids=lambda item: item.own if isinstance(item, Port) else None,
+    ids=lambda item: item.own if isinstance(item, FmuVariable) else None,
 )
-def test_a_value_of_each_type_is_valid_by_the_schema(variable: Port, value: Value, text: str) -> None:
+def test_a_value_of_each_type_is_valid_by_the_schema(variable: FmuVariable, value: Value, text: str) -> None:
     content = parameter_set("s", "2.0", {"a.x": (variable, value)}, {})
     assert problems(content, "ParameterValues", "2.0") == []
     if variable.own in {"Real", "Integer", "Boolean", "String", "Enumeration"}:
@@ -136,7 +136,9 @@ def test_a_value_of_each_type_is_valid_by_the_schema(variable: Port, value: Valu
         (port("Binary", type="Binary"), "00", UsageError, "no start value that may be set"),
     ],
 )
-def test_a_value_that_is_none_is_refused(variable: Port, value: Value, error: type[MbfmuError], told: str) -> None:
+def test_a_value_that_is_none_is_refused(
+    variable: FmuVariable, value: Value, error: type[MbfmuError], told: str
+) -> None:
     with pytest.raises(error, match=told):
         parameter_set("s", "2.0", {"a.x": (variable, value)}, {})
 

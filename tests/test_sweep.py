@@ -23,7 +23,7 @@ from mbfmu.analysis.study import Row, cluster
 from mbfmu.analysis.study.measures import measure
 from mbfmu.analysis.study.points import points
 from mbfmu.analysis.study.subjects import Study, model_subject
-from mbfmu.analysis.study.table import Table
+from mbfmu.analysis.study.table import StudyTable
 from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError, StartError, UnknownNameError, UsageError
 from mbfmu.model import Block, Defined, Parameter, State, System
@@ -302,7 +302,7 @@ def fingerprint(model: Any, monkeypatch: pytest.MonkeyPatch, path: Path, **choic
     """Return the hash of what all rows of a study share."""
     found: list[str] = []
 
-    def note(_study: Study, _names: Any, todo: Any, _found: Any, table: Table, *_: Any) -> dict[Any, Any]:
+    def note(_study: Study, _names: Any, todo: Any, _found: Any, table: StudyTable, *_: Any) -> dict[Any, Any]:
         found.append(table.study)
         return dict.fromkeys(todo)
 
@@ -345,7 +345,7 @@ def test_studies_whose_functions_differ_at_any_step_are_different_ones(
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_table_reads_back_exactly(ending: str, tmp_path: Path) -> None:
-    table = Table(tmp_path / f"t{ending}", ("a", "b"), ("top",), "0f")
+    table = StudyTable(tmp_path / f"t{ending}", ("a", "b"), ("top",), "0f")
     rows = [Row({"a": 0.1, "b": 1 / 3}, {"top": np.pi}), Row({"a": -1e-300, "b": 2.0}, {}, 'it "failed", twice')]
     table.write(rows)
     assert list(table.read().values()) == rows
@@ -357,7 +357,7 @@ def test_a_file_that_is_no_table_is_refused_and_left(content: bytes, tmp_path: P
     path = tmp_path / "t.csv"
     path.write_bytes(content)
     with pytest.raises(MbfmuError, match=r"t\.csv"):
-        Table(path, ("a",), ("top",), "0f").read()
+        StudyTable(path, ("a",), ("top",), "0f").read()
     assert path.read_bytes() == content
 
 

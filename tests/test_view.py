@@ -37,7 +37,7 @@ from mbfmu.model.robot_options import RobotOptions
 from mbfmu.show.viewer import (
     Look,
     Page,
-    Trajectory,
+    ShownMotion,
     looks_of,
     motion_of_mode,
     motion_of_model,
@@ -69,7 +69,7 @@ def unpacked(text: str, kind: str = "<f4") -> npt.NDArray[Any]:
     return np.frombuffer(base64.b64decode(text), dtype=kind)
 
 
-def joint(motion: Trajectory, name: str) -> npt.NDArray[np.float64]:
+def joint(motion: ShownMotion, name: str) -> npt.NDArray[np.float64]:
     """Return where a joint is, shape (n_t, dim)."""
     (found,) = (item for item in motion.geometry.joints if item.name == name)
     return motion.track(found.near, found.start)
@@ -441,7 +441,7 @@ def test_a_long_run_is_thinned_with_its_ends() -> None:
     assert np.allclose(phi, times, atol=1e-5)  # counted over full turns
 
 
-def moving(t: npt.NDArray[np.float64], **more: npt.NDArray[np.float64]) -> Trajectory:
+def moving(t: npt.NDArray[np.float64], **more: npt.NDArray[np.float64]) -> ShownMotion:
     """The motion of one body at some times, with more columns."""
     columns = {"b.r_0[1]": np.cos(t), "b.r_0[2]": np.sin(t), "b.phi": t - t[0], **more}
     return motion_of_result(Result(t, tuple(columns), np.column_stack(list(columns.values()))), "run")

@@ -27,7 +27,7 @@ from mbfmu.model import (
     World,
     connect,
 )
-from mbfmu.show.viewer import Trajectory, motion_of_mode, motion_of_model, motion_of_result, page_of, together
+from mbfmu.show.viewer import ShownMotion, motion_of_mode, motion_of_model, motion_of_result, page_of, together
 from mbfmu.show.viewer.bending import LEFT_OUT, Skin, equivalent
 from mbfmu.show.viewer.drawing import drawing_of
 
@@ -54,7 +54,7 @@ def crooked(planar: bool) -> System:
 
 
 @cache
-def moved(planar: bool) -> Trajectory:
+def moved(planar: bool) -> ShownMotion:
     """Return the motion of the soft beam."""
     return motion_of_model(crooked(planar), 0.2, **RUN)
 
@@ -69,7 +69,7 @@ def bar(**parts: Any) -> System:
     )  # fmt: skip
 
 
-def only_skin(motion: Trajectory) -> Skin:
+def only_skin(motion: ShownMotion) -> Skin:
     (skin,) = drawing_of(motion).skins
     return skin
 
@@ -79,7 +79,7 @@ def points(skin: Skin) -> Array:
     return np.asarray(skin.rest + np.tensordot(skin.weights, skin.shapes, 1))
 
 
-def world(motion: Trajectory, skin: Skin) -> Array:
+def world(motion: ShownMotion, skin: Skin) -> Array:
     """Return the same in the world frame."""
     number = motion.bodies.index(skin.body)
     found = points(skin)[..., : motion.dim]

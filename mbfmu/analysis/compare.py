@@ -40,7 +40,7 @@ ENDINGS = (".csv", ".md")
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRun:
     """One stepper with one step.
 
     Args:
@@ -82,7 +82,7 @@ class Comparison:
 
     model: str
     stop: float
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedRun, ...]
     accuracy: float
     advice: str
 
@@ -93,7 +93,7 @@ class Comparison:
             UsageError: the path has another ending.
             MbfmuError: the file cannot be written.
         """
-        names = [item.name for item in fields(Row)]
+        names = [item.name for item in fields(ComparedRun)]
         if ending_of(path, ENDINGS) == ".csv":
             return write_columns(path, {name: [getattr(row, name) for row in self.rows] for name in names}, texts=True)
         lines = [f"# {self.model}, {self.stop:g} s", "", "| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
@@ -148,7 +148,7 @@ def compare(
         raise UsageError(f"'{system.name}' {what}, and this compares the coordinates of mechanisms")
     exact, accuracy = _reference(system, stop, min(steps), coordinates)
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in families()]
-    rows: list[Row] = []
+    rows: list[ComparedRun] = []
     for name, options in chosen:
         label = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
         try:
@@ -156,7 +156,7 @@ def compare(
         except StepperError as error:
             if steppers:
                 raise
-            rows += [Row(label, h, failure=str(error)) for h in steps]
+            rows += [ComparedRun(label, h, failure=str(error)) for h in steps]
             continue
         for h in steps:
             rows.append(_row(label, prepared, stop, h, exact))
@@ -240,12 +240,12 @@ def _distance(a: _End, b: _End) -> float:
     return float(np.max(np.abs(a.coordinates - b.coordinates), initial=0.0))
 
 
-def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _End) -> Row:
+def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _End) -> ComparedRun:
     try:
         end = _run(prepared, stop, h, REPEATS)
     except MbfmuError as error:
-        return Row(label, h, failure=str(error))
-    return Row(
+        return ComparedRun(label, h, failure=str(error))
+    return ComparedRun(
         label,
         h,
         _distance(end, exact),
@@ -258,7 +258,7 @@ def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _End) -> 
     )
 
 
-def _advice(rows: Sequence[Row]) -> str:
+def _advice(rows: Sequence[ComparedRun]) -> str:
     """Return one sentence of advice, from the numbers and from the families that take stiff forces."""
     ran = [row for row in rows if math.isfinite(row.error)]
     loose = {row.stepper for row in ran if not max(row.position, row.velocity) < ROUND_OFF}

@@ -9,7 +9,7 @@ from typing import Any
 
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
 from mbfmu.fmi.archive import DESCRIPTION
-from mbfmu.fmi.description import Description, Fmu, claims
+from mbfmu.fmi.description import Fmu, FmuDescription, claims
 
 LOG_CATEGORIES = tuple(
     f"log{name}"
@@ -43,7 +43,7 @@ StaticRule = Callable[[Fmu], Iterator[Finding]]
 _DECLARATION = re.compile(rb"""<\?xml[^>]*\sencoding=["']utf-8["']""", re.IGNORECASE)
 
 
-def xml_encoding(fmu: Description) -> Iterator[Finding]:
+def xml_encoding(fmu: FmuDescription) -> Iterator[Finding]:
     """The document is encoded in UTF-8 and says so in its first line."""
     if not _DECLARATION.match(fmu.archive.read(DESCRIPTION, 1000).removeprefix(b"\xef\xbb\xbf")):
         yield 'the first line must be <?xml version="1.0" encoding="UTF-8"?>', 1
@@ -55,7 +55,7 @@ def guid(fmu: Fmu) -> Iterator[Finding]:
         yield "the guid is empty; write a fingerprint of the description", fmu.root.sourceline
 
 
-def generation_date(fmu: Description) -> Iterator[Finding]:
+def generation_date(fmu: FmuDescription) -> Iterator[Finding]:
     """The date of generation is in UTC and says so with Z; VDMCheck2 refuses +00:00."""
     date = fmu.root.get("generationDateAndTime")
     if date is None:
@@ -64,7 +64,7 @@ def generation_date(fmu: Description) -> Iterator[Finding]:
         yield f"generationDateAndTime '{date}' must be in UTC and end with 'Z'", fmu.root.sourceline
 
 
-def model_identifier(fmu: Description) -> Iterator[Finding]:
+def model_identifier(fmu: FmuDescription) -> Iterator[Finding]:
     """The modelIdentifier is a C identifier, for it names the library and prefixes C functions."""
     for interface in fmu.interfaces:
         name = interface.get("modelIdentifier")
@@ -127,7 +127,7 @@ def state_flags(fmu: Fmu) -> Iterator[Finding]:
             yield "canSerializeFMUstate needs canGetAndSetFMUstate as well", interface.sourceline
 
 
-def default_experiment(fmu: Description) -> Iterator[Finding]:
+def default_experiment(fmu: FmuDescription) -> Iterator[Finding]:
     """The default experiment can be run: finite, a positive step and tolerance, the stop after the start."""
     values = fmu.experiment
     if not values:
@@ -140,13 +140,13 @@ def default_experiment(fmu: Description) -> Iterator[Finding]:
         yield f"DefaultExperiment stopTime={values['stopTime']:g} is not after startTime", line
 
 
-def stop_missing(fmu: Description) -> Iterator[Finding]:
+def stop_missing(fmu: FmuDescription) -> Iterator[Finding]:
     """There is a default experiment with a stopTime, so that a first run needs no manual."""
     if "stopTime" not in fmu.experiment:
         yield "there is no DefaultExperiment with a stopTime; give one, with the stepSize the FMU likes", None
 
 
-def log_category(fmu: Description) -> Iterator[Finding]:
+def log_category(fmu: FmuDescription) -> Iterator[Finding]:
     """Log categories are listed once, and the standardised ones in their own spelling."""
     categories = list(fmu.root.iterfind("LogCategories/Category"))
     if not categories:
@@ -168,7 +168,7 @@ def annotation(fmu: Fmu) -> Iterator[Finding]:
         yield from _repeated(group.iterfind("Tool"), "annotation of the tool")
 
 
-def unit_definition(fmu: Description) -> Iterator[Finding]:
+def unit_definition(fmu: FmuDescription) -> Iterator[Finding]:
     """Units and their display units are defined once, with finite factors other than zero."""
     units = list(fmu.root.iterfind("UnitDefinitions/Unit"))
     if not units:

@@ -17,7 +17,7 @@ import fmpy
 from mbfmu.checker.job import job_of
 from mbfmu.checker.outcome import Outcome, Rule
 from mbfmu.checker.probe import main as probe
-from mbfmu.fmi.description import Description, claims
+from mbfmu.fmi.description import FmuDescription, claims
 from mbfmu.fmi.supervise import Ending, supervise
 
 TIMEOUT = 30.0
@@ -31,7 +31,7 @@ UNPACK = Rule("unpack", "2.3", "The archive can be unpacked.", gate=True)
 
 
 @dataclass(frozen=True)
-class Interface:
+class RuleSet:
     """The rules of one kind of FMU; the last of the others says how the process ends.
 
     Args:
@@ -49,13 +49,13 @@ class Interface:
     others: tuple[Rule, ...]
 
 
-def _interface(version: str, element: str, name: str, table: probe.Table) -> Interface:
+def _interface(version: str, element: str, name: str, table: probe.RuleTable) -> RuleSet:
     """Return the rules of a kind of FMU."""
     others = [Rule.of(function, section) for function, section in table.others]
     others += [Rule.of(function, section, strict=True) for function, section in table.strict]
     others += [Rule.of(function, section) for function, section in table.last]
     vital = tuple(Rule.of(function, section, gate=True) for function, section in table.vital)
-    return Interface(version, element, name, vital, tuple(others))
+    return RuleSet(version, element, name, vital, tuple(others))
 
 
 INTERFACES = (
@@ -74,7 +74,7 @@ STARTED = ("load", "instantiate", "exchange-load", "exchange-instantiate")
 """Rules an FMU that needs a tool may break where the tool is missing."""
 
 
-def probe_fmu(fmu: Description, without: Collection[str] = (), timeout: float = TIMEOUT) -> list[Outcome]:
+def probe_fmu(fmu: FmuDescription, without: Collection[str] = (), timeout: float = TIMEOUT) -> list[Outcome]:
     """Run an FMU through the rules of probe/.
 
     Args:
@@ -97,14 +97,14 @@ def probe_fmu(fmu: Description, without: Collection[str] = (), timeout: float = 
     return found
 
 
-def _library(fmu: Description, element: Any) -> str:
+def _library(fmu: FmuDescription, element: Any) -> str:
     """Return the place of an interface's library in the archive."""
     platform = fmpy.platform if fmu.version == "2.0" else fmpy.platform_tuple
     return f"binaries/{platform}/{element.get('modelIdentifier')}{fmpy.sharedLibraryExtension}"
 
 
 def _probe_interface(
-    fmu: Description, interface: Interface, folder: Path, without: Collection[str], timeout: float, deadline: float
+    fmu: FmuDescription, interface: RuleSet, folder: Path, without: Collection[str], timeout: float, deadline: float
 ) -> list[Outcome]:
     """Apply the rules of one interface."""
     element = fmu.root.find(interface.element)
@@ -150,7 +150,7 @@ class _Run:
         last: how the last process ended, if it came to its end.
     """
 
-    interface: Interface
+    interface: RuleSet
     folder: Path
     library: str
     job: dict[str, Any]

@@ -8,9 +8,9 @@ from typing import Any
 import fmpy
 import numpy as np
 
-from mbfmu.fmi.description import Description, Fmu, claims
+from mbfmu.fmi.description import Fmu, FmuDescription, claims
 from mbfmu.fmi.description3 import CLOCK, Fmu3, Variable3
-from mbfmu.fmi.scalars import Place, scalars, starts_of
+from mbfmu.fmi.scalars import ScalarIndex, scalars, starts_of
 
 STEP = 0.01
 """Step size in seconds for an FMU that prefers none."""
@@ -43,7 +43,7 @@ STARTING = ("parameter", "input")
 """Causalities whose start values hold, whatever initialisation computes."""
 
 
-def job_of(fmu: Description, element: Any, folder: Path) -> dict[str, Any]:
+def job_of(fmu: FmuDescription, element: Any, folder: Path) -> dict[str, Any]:
     """Gather what probe/ must know of an FMU of any version."""
     if isinstance(fmu, Fmu):
         return _job(fmu, element, folder)
@@ -51,7 +51,7 @@ def job_of(fmu: Description, element: Any, folder: Path) -> dict[str, Any]:
     return _job3(fmu, element, folder)
 
 
-def _common(fmu: Description, element: Any, folder: Path) -> dict[str, Any]:
+def _common(fmu: FmuDescription, element: Any, folder: Path) -> dict[str, Any]:
     """Gather what probe/ must know of an FMU, whatever its version."""
     given = fmu.experiment
     return {
@@ -73,11 +73,11 @@ def _job3(fmu: Fmu3, element: Any, folder: Path) -> dict[str, Any]:
         scalar = scalars(whole)
     except Exception as error:  # noqa: BLE001 - FMPy raises bare exceptions
         raise ValueError(str(error)) from None
-    places: dict[int, list[Place]] = {}
-    outputs: dict[str, dict[str, Place]] = {}
+    places: dict[int, list[ScalarIndex]] = {}
+    outputs: dict[str, dict[str, ScalarIndex]] = {}
     variables = []
     for v in scalar.modelVariables:
-        if isinstance(v.valueReference, Place) and v.alias is None and not v.clocks:
+        if isinstance(v.valueReference, ScalarIndex) and v.alias is None and not v.clocks:
             base = "Integer" if v.type == "Enumeration" else v.type
             places.setdefault(v.valueReference.reference, []).append(v.valueReference)
             if v.causality == "output" and base != "String":

@@ -19,7 +19,7 @@ from mbfmu.checker.document import StaticRule
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable, Outcome, Rule
 from mbfmu.fmi import xml as of
 from mbfmu.fmi.archive import DESCRIPTION, Archive
-from mbfmu.fmi.description import Description, Fmu, read_description
+from mbfmu.fmi.description import Fmu, FmuDescription, read_description
 from mbfmu.fmi.description3 import Fmu3, read_description3
 from mbfmu.fmi.fault import Fault
 from mbfmu.fmi.xml import parse_description, validate
@@ -65,7 +65,7 @@ ONLY2 = {Rule.of(function, section).name for function, section in (*TABLE, *STRI
 """Names of the rules that FMI 3.0 does not have, or that are not written for it."""
 
 
-def check_description(archive: Archive) -> tuple[Description | None, list[Outcome]]:
+def check_description(archive: Archive) -> tuple[FmuDescription | None, list[Outcome]]:
     """Apply the XSD, all static rules and FMPy; no Fmu if the document is too broken to run."""
     data = archive.read(DESCRIPTION)
     root, fault = parse_description(data)
@@ -77,7 +77,7 @@ def check_description(archive: Archive) -> tuple[Description | None, list[Outcom
         judged += SCHEMA.judge(lambda: breaches)
     if any(outcome.status == "fail" for outcome in judged):
         return None, judged
-    fmu: Description
+    fmu: FmuDescription
     try:
         fmu = (read_description if root.get("fmiVersion") == "2.0" else read_description3)(archive, root)
     except ValueError as error:  # numbers the schema allows and nobody can use, such as one of 5000 digits
@@ -105,7 +105,7 @@ def _judge_document(root: Any, fault: Fault | None) -> list[Outcome]:
     return [*judged, FMI_VERSION.outcome("pass", JUDGED[root.get("fmiVersion")])]
 
 
-def _second_opinion(fmu: Description, spoken: Collection[str]) -> Iterator[Finding]:
+def _second_opinion(fmu: FmuDescription, spoken: Collection[str]) -> Iterator[Finding]:
     """FMPy's findings, less what our rules have said: on a line FMPy names or, if it names none, on any.
 
     This is fmpy.validation.validate_fmu, but for names where they are many: FMPy takes some 3 ms to parse a name,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mbfmu.checker.document import StaticRule, bounds
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
-from mbfmu.fmi.description import INITIAL, Fmu, Variable, typed
+from mbfmu.fmi.description import INITIAL, Fmu, ScalarVariable, typed
 
 _INDICES = r"(?:\[\d+(?:,\d+)*\])?"
 _QUOTED = r"""'(?:[\w!#$%&()*+,\-./:;<>=?@\[\]^{}|~ ]|\\['"?\\abfnrtv])+'"""
@@ -30,7 +30,7 @@ def array_order(fmu: Fmu) -> Iterator[Finding]:
     """The elements of an array follow each other in row-major order."""
     if not fmu.structured:
         raise NotApplicable("the names are flat")
-    last: dict[str, tuple[Variable, tuple[int, ...]]] = {}
+    last: dict[str, tuple[ScalarVariable, tuple[int, ...]]] = {}
     for v in fmu.variables:
         match = _ELEMENT.fullmatch(v.name)
         if match is None:

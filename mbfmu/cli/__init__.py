@@ -78,7 +78,7 @@ COMMANDS: dict[str, Callable[..., console.Report]] = {
 
 app = typer.Typer(
     name="mbfmu",
-    cls=console.Group,
+    cls=console.CommandGroup,
     help="Multibody mechanisms as FMI 2.0 and 3.0 FMUs with constraint-preserving steppers.",
     pretty_exceptions_enable=False,
 )

@@ -130,7 +130,7 @@ class Command(TyperCommand):
             super().format_help(*given)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """The commands, with a help that is an output like any other."""
 
     def format_help(self, *given: Any) -> None:

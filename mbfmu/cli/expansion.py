@@ -46,7 +46,7 @@ def shared(options: Mapping[str, tuple[Any, Any]], make: Callable[..., Any], *, 
     )
 
 
-class Group:
+class OptionGroup:
     """A base of frozen dataclasses: an argument of such a type is shown as one option for each field."""
 
 
@@ -55,7 +55,7 @@ def expansion_of(annotation: Any) -> Expansion | None:
     for item in getattr(annotation, "__metadata__", ()):
         if isinstance(item, Expansion):
             return item
-    if isinstance(annotation, type) and issubclass(annotation, Group):
+    if isinstance(annotation, type) and issubclass(annotation, OptionGroup):
         return Expansion(tuple(inspect.signature(annotation, eval_str=True).parameters.values()), annotation)
     return None
 

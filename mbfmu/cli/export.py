@@ -10,7 +10,7 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import EnergyBalance
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.expansion import Group
+from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import ExportOptions
 from mbfmu.cli.sources import FreeSource, check_files
 from mbfmu.errors import UsageError
@@ -32,7 +32,7 @@ class ExportSource(FreeSource):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form(Group):
+class Form(OptionGroup):
     """The form of an FMU: its back end, version and platforms, and how it corrects its stages."""
 
     backend: Annotated[

@@ -13,7 +13,7 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import Bounds, names, pairs, spans
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.expansion import Group
+from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import OptimizeOptions
 from mbfmu.cli.sources import StartedSource, check_files, start_writes
 from mbfmu.errors import UsageError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search(Group):
+class Search(OptionGroup):
     """A goal, the values that are searched for, and the conditions that they meet."""
 
     minimize: Annotated[

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from mbfmu.cli.choices import number, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.expansion import Group
+from mbfmu.cli.expansion import OptionGroup
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Elements(Group):
+class Elements(OptionGroup):
     """A finite element model: a mesh with its material, or matrices with what stands beside them."""
 
     source: Annotated[
@@ -69,7 +69,7 @@ class Elements(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Basis(Group):
+class Basis(OptionGroup):
     """The modes that are kept."""
 
     modes: Annotated[int, typer.Option("--modes", metavar="N", help="modes beside the static shapes of the frames")] = (

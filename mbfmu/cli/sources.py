@@ -20,7 +20,7 @@ from mbfmu.cli.choices import (
     numbers,
     present,
 )
-from mbfmu.cli.expansion import Group
+from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.robot import ROBOT
 from mbfmu.errors import UsageError
 from mbfmu.prepared.settings import RunSettings
@@ -33,7 +33,7 @@ Writing = tuple[Path, Callable[[Path], object]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source(Group):
+class Source(OptionGroup):
     """A model or an FMU as a command names it, with the values that it is to have."""
 
     model: Model

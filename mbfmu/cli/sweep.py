@@ -13,7 +13,7 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import ModelOrFmu, Timeout, numbers, pairs
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.expansion import Group
+from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import MeasuredOptions
 from mbfmu.cli.sources import GuessedSource, check_files, refuse_free
 
@@ -29,7 +29,7 @@ class SweepSource(GuessedSource):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Points(Group):
+class Points(OptionGroup):
     """The values with which a model is run."""
 
     vary: Annotated[
@@ -62,7 +62,7 @@ class Points(Group):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Execution(Group):
+class Execution(OptionGroup):
     """The processes in which runs are done, and what ends them."""
 
     scheduler: Annotated[

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from mbfmu.dae.choice import EVERY_JOINT, CoordinateChoice
-from mbfmu.dae.cuts import Weights
+from mbfmu.dae.cuts import CutWeights
 from mbfmu.dae.network import Network
 from mbfmu.dae.recursive import Link
 from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
@@ -343,7 +343,7 @@ class Bodies:
         world = self.mechanism.world
         return self.mechanism.components[world].gravity(self.values[world])  # type: ignore[attr-defined]
 
-    def _weights(self, groups: Sequence[Group]) -> Weights:
+    def _weights(self, groups: Sequence[Group]) -> CutWeights:
         """Return what the joints cost on a spanning tree and off it: they rank by freedom, coupled axes first.
 
         Elastic joints come before all others: their energy is simplest in coordinates of their own. Those that may not
@@ -370,7 +370,7 @@ class Bodies:
             if isinstance(item, AxisForce | AxesForce | AxisConstraint | AxesContact)
             for name in joints_of(path, item)
         }
-        return Weights(
+        return CutWeights(
             rank,
             columns,
             rows,

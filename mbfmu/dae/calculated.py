@@ -19,7 +19,7 @@ NOT_NEGATIVE = 0.0, math.inf
 """Range of squares and the like."""
 
 
-class Item(Protocol):
+class CalculatedParameter(Protocol):
     """A parameter."""
 
     @property
@@ -31,7 +31,9 @@ class Item(Protocol):
         """Unit, description, bounds and type."""
 
 
-def calculated(items: Sequence[Item], values: Sequence[SX], free: Sequence[Item]) -> tuple[Signal, ...]:
+def calculated(
+    items: Sequence[CalculatedParameter], values: Sequence[SX], free: Sequence[CalculatedParameter]
+) -> tuple[Signal, ...]:
     """Return the signals of calculated parameters; a bound is left out if no values of the parameters can leave it.
 
     Args:

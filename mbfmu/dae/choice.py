@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from mbfmu.dae.topology import Bond, Group
+from mbfmu.dae.topology import FlexibleBond, Group
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Mechanism
@@ -72,7 +72,7 @@ class CoordinateChoice:
             found.update(path for path in inside if path in able)
         return frozenset(found)
 
-    def own(self, mechanism: Mechanism, groups: tuple[Group, ...], bonds: tuple[Bond, ...]) -> frozenset[int]:
+    def own(self, mechanism: Mechanism, groups: tuple[Group, ...], bonds: tuple[FlexibleBond, ...]) -> frozenset[int]:
         """Return the numbers of the groups that have coordinates of their own, with those that bonds hold to them.
 
         Args:
@@ -158,7 +158,7 @@ def choosable(mechanism: Mechanism, kind: str) -> list[str]:
     return list(dict.fromkeys([*systems, *paths]))
 
 
-def _clusters(groups: tuple[Group, ...], bonds: tuple[Bond, ...]) -> list[int]:
+def _clusters(groups: tuple[Group, ...], bonds: tuple[FlexibleBond, ...]) -> list[int]:
     """Return for each group the least number of those that bonds hold together with it."""
     group_of = {frame: number for number, group in enumerate(groups) for frame in group.poses}
     least = list(range(len(groups)))

@@ -44,7 +44,7 @@ class Cost(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Weights:
+class CutWeights:
     """Weights of joints, by their full names.
 
     Args:
@@ -76,7 +76,7 @@ class Cuts:
 
     edges: Sequence[Edge]
     roots: Sequence[int]
-    weights: Weights
+    weights: CutWeights
 
     def parents(self, tree: Collection[str]) -> dict[int, Edge]:
         """Return the edge that carries each group, seen outward from the world.

@@ -20,7 +20,7 @@ from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.loads import Loads, loads
 from mbfmu.dae.merged import merged
 from mbfmu.dae.naming import with_names
-from mbfmu.dae.network import Connected, Source
+from mbfmu.dae.network import Connected, SignalSource
 from mbfmu.dae.outputs import Outputs, outputs
 from mbfmu.dae.parts.about import About
 from mbfmu.dae.parts.constraints import Constraints
@@ -258,7 +258,7 @@ def sampling_of(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> Sampli
     )
 
 
-def _sources(shown: Outputs) -> dict[str, Source]:
+def _sources(shown: Outputs) -> dict[str, SignalSource]:
     """Return the mechanism's signals for wires: outputs that are known before accelerations and multipliers are."""
     late, turned = (
         ca.which_depends(ca.densify(shown.y), given, 1, True) if given.numel() else [False] * shown.y.numel()
@@ -274,7 +274,7 @@ def _sources(shown: Outputs) -> dict[str, Source]:
                 "in these coordinates the angle is known only up to full turns; use joint coordinates "
                 "(--coordinates joint)"
             )
-        found[signal.name] = Source(signal.unit, value, lacking, signal.type)
+        found[signal.name] = SignalSource(signal.unit, value, lacking, signal.type)
     return found
 
 

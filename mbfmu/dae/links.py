@@ -8,7 +8,7 @@ import casadi as ca
 from mbfmu.dae.bodies import Bodies, Carried, Shape, labels, placed_inertia, turning_of
 from mbfmu.dae.edges import Edge
 from mbfmu.dae.flexible import elastic
-from mbfmu.dae.recursive import Bending, Link, lever
+from mbfmu.dae.recursive import Link, LinkBending, lever
 from mbfmu.model.frame import SX, Pose, identity
 from mbfmu.model.relative import cross
 from mbfmu.model.traced import traced
@@ -276,5 +276,5 @@ def _link(
         regular=regular,
         regular_bias=regular_bias,
         elastic=bent,
-        Y=None if near is None else Bending(ca.sparsify(Y_w), ca.sparsify(Y_r if bodies.planar else R.T @ Y_r)),
+        Y=None if near is None else LinkBending(ca.sparsify(Y_w), ca.sparsify(Y_r if bodies.planar else R.T @ Y_r)),
     )

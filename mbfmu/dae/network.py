@@ -27,7 +27,7 @@ SAME_UNITS = ({"rad", "1"}, {"rad/s", "1/s"}, {"rad/s2", "1/s2"})
 
 
 @dataclass(frozen=True)
-class Source:
+class SignalSource:
     """A signal of the mechanism.
 
     Args:
@@ -105,7 +105,7 @@ class Network:
         self,
         inputs: Sequence[Signal] = (),
         u: SX | None = None,
-        sources: Mapping[str, Source] | None = None,
+        sources: Mapping[str, SignalSource] | None = None,
         rates: Mapping[str, SX] | None = None,
     ) -> Connected:
         """Return what blocks and wires make of a mechanism.
@@ -137,8 +137,10 @@ class Network:
         }
         targets = {signal.name: signal for signal in (*inputs, *ports.values()) if signal.kind != "internal"}
         symbols = {**mine, **{name: ca.SX.sym(name) for name in ports}}
-        known = {name: Source(item.unit, ca.SX(0), type=item.type) for name, item in self._items(Port | Defined)}
-        known.update({name: Source(entry.quantity.unit, self.z[name]) for name, entry in mechanism.states.items()})
+        known = {name: SignalSource(item.unit, ca.SX(0), type=item.type) for name, item in self._items(Port | Defined)}
+        known.update(
+            {name: SignalSource(entry.quantity.unit, self.z[name]) for name, entry in mechanism.states.items()}
+        )
         known.update(sources or {})
         wires = self._wires(targets, known)
         resolved = _Signals(self, symbols, wires, sources or {}, None)
@@ -232,7 +234,9 @@ class Network:
             )
         )
 
-    def _wires(self, targets: Mapping[str, Signal], known: Mapping[str, Source]) -> dict[str, tuple[str, Wire, str]]:
+    def _wires(
+        self, targets: Mapping[str, Signal], known: Mapping[str, SignalSource]
+    ) -> dict[str, tuple[str, Wire, str]]:
         """Return the source of each input that a wire goes to, with the wire and the prefix of its system."""
         found: dict[str, tuple[str, Wire, str]] = {}
         for prefix, item in self._mechanism.wires:
@@ -249,7 +253,13 @@ class Network:
         return found
 
     def _check(
-        self, prefix: str, item: Wire, here: str, there: str, targets: Mapping[str, Signal], known: Mapping[str, Source]
+        self,
+        prefix: str,
+        item: Wire,
+        here: str,
+        there: str,
+        targets: Mapping[str, Signal],
+        known: Mapping[str, SignalSource],
     ) -> None:
         """Raise an error if a wire cannot go from here to there."""
         where = place_of(self._mechanism, prefix, item)
@@ -296,7 +306,7 @@ class _Signals:
         network: Network,
         symbols: Mapping[str, SX],
         wires: Mapping[str, tuple[str, Wire, str]],
-        sources: Mapping[str, Source],
+        sources: Mapping[str, SignalSource],
         due: Mapping[str, SX] | None,
     ) -> None:
         self._network, self._symbols, self._wires, self._sources, self._due = network, symbols, wires, sources, due
@@ -435,7 +445,7 @@ def _state(entry: Entry) -> StateSignal:
 
 
 def _scalars(
-    source: str, target: str, known: Mapping[str, Source], targets: Mapping[str, Signal]
+    source: str, target: str, known: Mapping[str, SignalSource], targets: Mapping[str, Signal]
 ) -> Iterator[tuple[str, str]]:
     """Yield the pairs of scalars that a wire connects: of vectors of the same length all entries."""
 

@@ -60,7 +60,7 @@ class Elastic:
     bias: Callable[[SX], tuple[SX, SX, SX]]
 
 
-class Bending(NamedTuple):
+class LinkBending(NamedTuple):
     """The motion of a link due to the shape coordinates of its flexible parent.
 
     Args:
@@ -113,7 +113,7 @@ class Link:
     regular: SX
     regular_bias: SX
     elastic: Elastic | None = None
-    Y: Bending | None = None
+    Y: LinkBending | None = None
 
     @property
     def shape(self) -> slice:
@@ -439,7 +439,7 @@ def on_own_rates(link: Link, n: SX, f: SX, C_w: SX, C_v: SX, E: SX) -> tuple[SX,
     return n, f, inertia
 
 
-def carry(link: Link, Y: Bending, n: SX, f: SX, C_w: list[SX], C_v: list[SX], E: list[SX]) -> None:
+def carry(link: Link, Y: LinkBending, n: SX, f: SX, C_w: list[SX], C_v: list[SX], E: list[SX]) -> None:
     """Add to the shape coordinates of a link's parent the inertia that they move with the link.
 
     Args:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mbfmu.dae.cuts import Cuts, Weights
+from mbfmu.dae.cuts import Cuts, CutWeights
 from mbfmu.dae.edges import Edge, way
 from mbfmu.errors import FrameConnectionError
 from mbfmu.model.frame import Pose, identity
@@ -39,7 +39,7 @@ class Group:
         return ", ".join(self.parts or sorted(self.poses))
 
 
-class Bond(NamedTuple):
+class FlexibleBond(NamedTuple):
     """Two frames of parts that are connected, of which at least one belongs to a flexible part.
 
     Args:
@@ -76,7 +76,7 @@ def nodes_of(mechanism: Mechanism) -> tuple[frozenset[str], ...]:
 
 def rigid_groups(
     mechanism: Mechanism, local: dict[str, dict[str, Pose]], flexible: Collection[str]
-) -> tuple[tuple[Group, ...], tuple[Bond, ...]]:
+) -> tuple[tuple[Group, ...], tuple[FlexibleBond, ...]]:
     """Return the groups of parts that move together, and the bonds that flexible parts have with others.
 
     The world's group is the first, those of joints without a part between are the last. Each flexible part is a group
@@ -121,7 +121,7 @@ def rigid_groups(
     bare = (node for node in nodes_of(mechanism) if not node & owner.keys() and len(node & ends) > 1)
     here = identity(mechanism.planar)
     bonds = tuple(
-        Bond(hub, frame)
+        FlexibleBond(hub, frame)
         for frames, solid in zip(fixed, rigid, strict=True)
         for hub in (solid or frames)[:1]
         for frame in frames
@@ -180,9 +180,9 @@ def anchors_of(
 def spanning_tree(
     mechanism: Mechanism,
     groups: tuple[Group, ...],
-    bonds: tuple[Bond, ...],
+    bonds: tuple[FlexibleBond, ...],
     where: dict[str, tuple[int, str]],
-    weights: Weights,
+    weights: CutWeights,
     carrying: Collection[str],
     own: Collection[int] = (),
 ) -> Tree:

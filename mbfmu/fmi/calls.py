@@ -6,7 +6,7 @@ from typing import Any
 
 from fmpy.fmi2 import fmi2Discard
 
-from mbfmu.fmi.scalars import Place, fits
+from mbfmu.fmi.scalars import ScalarIndex, fits
 
 RENAMED = {
     "newDiscreteStates": "updateDiscreteStates",
@@ -74,7 +74,7 @@ class Scalars:
         """Return the time up to which the last step came, s."""
         return self._reached
 
-    def get(self, places: Sequence[Place]) -> list[Any]:
+    def get(self, places: Sequence[ScalarIndex]) -> list[Any]:
         """Return the values of elements."""
         arrays: dict[int, list[Any]] = {}
         for kind, sizes in _by_type(places).items():
@@ -83,7 +83,7 @@ class Scalars:
                 arrays[reference], values = values[:size], values[size:]
         return [arrays[place.reference][place.element] for place in places]
 
-    def set(self, places: Sequence[Place], values: Sequence[Any]) -> None:
+    def set(self, places: Sequence[ScalarIndex], values: Sequence[Any]) -> None:
         """Set the values of elements.
 
         Raises:
@@ -104,20 +104,20 @@ class Scalars:
     setInt64 = set  # so FMPy sets enumerations of FMI 3.0
 
     def getDirectionalDerivative(
-        self, unknowns: Sequence[Place], knowns: Sequence[Place], seed: Sequence[float]
+        self, unknowns: Sequence[ScalarIndex], knowns: Sequence[ScalarIndex], seed: Sequence[float]
     ) -> list[float]:
         """Return the derivatives of the unknowns along a direction of the knowns."""
         return self._derivative(self._slave.getDirectionalDerivative, unknowns, knowns, seed, knowns, unknowns)
 
     def getAdjointDerivative(
-        self, unknowns: Sequence[Place], knowns: Sequence[Place], seed: Sequence[float]
+        self, unknowns: Sequence[ScalarIndex], knowns: Sequence[ScalarIndex], seed: Sequence[float]
     ) -> list[float]:
         """Return the derivatives of a weighted sum of the unknowns by the knowns."""
         return self._derivative(self._slave.getAdjointDerivative, unknowns, knowns, seed, unknowns, knowns)
 
     def _derivative(
-        self, call: Any, unknowns: Sequence[Place], knowns: Sequence[Place], seed: Sequence[float],
-        given: Sequence[Place], wanted: Sequence[Place],
+        self, call: Any, unknowns: Sequence[ScalarIndex], knowns: Sequence[ScalarIndex], seed: Sequence[float],
+        given: Sequence[ScalarIndex], wanted: Sequence[ScalarIndex],
     ) -> list[float]:  # fmt: skip
         """Return the elements that are wanted of a derivative, from the seeds of those that are given."""
         seeds = dict.fromkeys(_every(given), 0.0)
@@ -127,19 +127,19 @@ class Scalars:
         values = dict(zip(every, call(rows, columns, list(seeds.values()), len(every)), strict=True))
         return [values[place.reference, place.element] for place in wanted]
 
-    def _array(self, place: Place) -> list[Any]:
+    def _array(self, place: ScalarIndex) -> list[Any]:
         """Return the elements of the variable of a place as they were set last."""
         last = self._last.get(place.reference) or self._starts.get(place.reference)
         return list(last) if last else [0] * place.size
 
 
-def _every(places: Sequence[Place]) -> list[tuple[int, int]]:
+def _every(places: Sequence[ScalarIndex]) -> list[tuple[int, int]]:
     """Return value reference and element for all elements of the variables of places."""
     sizes = {place.reference: place.size for place in places}
     return [(reference, element) for reference, size in sizes.items() for element in range(size)]
 
 
-def _by_type(places: Iterable[Place]) -> dict[str, dict[int, int]]:
+def _by_type(places: Iterable[ScalarIndex]) -> dict[str, dict[int, int]]:
     """Return the sizes of the variables of places, by their types and value references."""
     found: dict[str, dict[int, int]] = {}
     for place in places:

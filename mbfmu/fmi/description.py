@@ -38,7 +38,7 @@ INITIAL: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Variable:
+class ScalarVariable:
     """A ScalarVariable; `attributes` are its type's, completed from its declared type."""
 
     index: int
@@ -82,7 +82,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Description:
+class FmuDescription:
     """A schema-valid FMU of any version: its archive and the root of its description."""
 
     archive: Archive
@@ -122,14 +122,14 @@ class Description:
 
 
 @dataclass(frozen=True)
-class Fmu(Description):
+class Fmu(FmuDescription):
     """A schema-valid FMI 2.0 FMU, read but not run."""
 
     units: Mapping[str, Collection[str]]
     """Display units of each unit."""
     types: Mapping[str, Any]
     """The Real, Integer... element of each SimpleType."""
-    variables: tuple[Variable, ...]
+    variables: tuple[ScalarVariable, ...]
 
     @property
     def slave(self) -> Any:
@@ -152,13 +152,13 @@ class Fmu(Description):
         return bool(self.root.get("variableNamingConvention") == "structured")
 
     @property
-    def states(self) -> list[tuple[Variable, Variable]]:
+    def states(self) -> list[tuple[ScalarVariable, ScalarVariable]]:
         """The continuous states with their derivatives, in the order of Derivatives; those that can be found."""
         rates = (self.variable(int(unknown.get("index"))) for unknown in self.unknowns("Derivatives"))
         pairs = ((self.variable(rate.derivative_of or 0), rate) for rate in rates if rate is not None)
         return [(state, rate) for state, rate in pairs if state is not None]
 
-    def variable(self, index: int) -> Variable | None:
+    def variable(self, index: int) -> ScalarVariable | None:
         """Return the variable with a 1-based index, if there is one."""
         return self.variables[index - 1] if 1 <= index <= len(self.variables) else None
 
@@ -193,10 +193,10 @@ def read_description(archive: Archive, root: Any) -> Fmu:
     )
 
 
-def _variable(index: int, element: Any, types: Mapping[str, Any]) -> Variable:
+def _variable(index: int, element: Any, types: Mapping[str, Any]) -> ScalarVariable:
     own = typed(element)
     declared = types.get(own.get("declaredType"))
-    return Variable(
+    return ScalarVariable(
         index=index,
         name=element.get("name"),
         reference=int(element.get("valueReference")),

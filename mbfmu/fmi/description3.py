@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from mbfmu.fmi.archive import Archive
-from mbfmu.fmi.description import INITIAL, Description
+from mbfmu.fmi.description import INITIAL, FmuDescription
 
 FLOATS = ("Float64", "Float32")
 CLOCK = "Clock"
@@ -45,7 +45,7 @@ class Variable3:
 
 
 @dataclass(frozen=True)
-class Fmu3(Description):
+class Fmu3(FmuDescription):
     """A schema-valid FMI 3.0 FMU, read but not run."""
 
     variables: tuple[Variable3, ...]

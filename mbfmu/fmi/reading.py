@@ -57,7 +57,7 @@ class ScaledUnit:
 
 
 @dataclass(frozen=True)
-class Port:
+class FmuVariable:
     """A variable of an FMU.
 
     Args:
@@ -143,7 +143,7 @@ class OuterFmu:
     model: str
     description: str
     data: bytes
-    ports: Mapping[str, Port]
+    ports: Mapping[str, FmuVariable]
     units: Mapping[str, ScaledUnit]
     version: str = "2.0"
     kinds: Mapping[str, str] = field(default_factory=lambda: {"cs": ""})
@@ -227,7 +227,7 @@ def _items(element: Any) -> tuple[tuple[str, int], ...]:
     return tuple((item.attrib["name"], int(item.attrib["value"])) for item in element.iterfind("Item"))
 
 
-def _ports(root: Any) -> Iterator[Port]:
+def _ports(root: Any) -> Iterator[FmuVariable]:
     declared = {
         node.get("name"): next((child for child in node if child.tag in TYPES), None)
         for node in root.iterfind("TypeDefinitions/SimpleType")
@@ -249,7 +249,7 @@ def _ports(root: Any) -> Iterator[Port]:
             raise ValueError(f"variable '{name}' has no type")
         shared = declared.get(typed.get("declaredType"))
         of = typed.get("derivative")
-        yield Port(
+        yield FmuVariable(
             name=name,
             type=typed.tag,
             causality=causality,
@@ -273,7 +273,7 @@ def _at(names: list[str], place: int) -> str:
     return names[place]
 
 
-def _ports3(root: Any) -> Iterator[Port]:
+def _ports3(root: Any) -> Iterator[FmuVariable]:
     declared = {node.get("name"): node for node in root.iterfind("TypeDefinitions/*")}
     nodes = {int(node.attrib["valueReference"]): node for node in root.iterfind("ModelVariables/*")}
     on: dict[int, list[int]] = {}
@@ -285,7 +285,7 @@ def _ports3(root: Any) -> Iterator[Port]:
         shared = declared.get(node.get("declaredType"))
         of = node.get("derivative")
         inputs = (nodes[item] for item in on.get(reference, ()))
-        yield Port(
+        yield FmuVariable(
             name=node.attrib["name"],
             type=TYPES3.get(node.tag, node.tag),
             causality=node.get("causality", "local"),

@@ -27,7 +27,7 @@ SAME = ("Boolean", "String", "Enumeration")
 """Types that both versions have."""
 
 
-class Place(NamedTuple):
+class ScalarIndex(NamedTuple):
     """An index that stands in for the value reference of a scalar.
 
     Args:
@@ -85,7 +85,7 @@ def _elements(variable: Any) -> list[Any]:
         item.name = f"{before}[{','.join(map(str, place))}]{after}" if place else variable.name
         item.type = TYPES.get(variable.type, variable.type)
         item.start = starts[index if len(starts) > 1 else 0] if starts else None
-        item.valueReference = Place(_of_functions(variable.type), variable.valueReference, size, index)
+        item.valueReference = ScalarIndex(_of_functions(variable.type), variable.valueReference, size, index)
         item.shape, item.causality = (), variable.causality if variable.alias is None else "local"
         found.append(item)
     return found
@@ -98,7 +98,7 @@ def _of_functions(kind: str) -> str:
 
 def fits(place: Any, value: Any) -> bool:
     """Return whether a value is within the type of a place, or of FMI 2.0, whose whole numbers have 32 bits."""
-    if not isinstance(place, Place):
+    if not isinstance(place, ScalarIndex):
         return not isinstance(value, int) or -(2**31) <= value < 2**31
     return place.type not in WHOLE or bool(WHOLE[place.type](value).value == value)
 
@@ -107,7 +107,7 @@ def starts_of(description: Any) -> list[tuple[int, list[Any]]]:
     """Return value references of variables with the start values of all their elements, from scalar variables."""
     found: dict[int, list[Any]] = {}
     for item in description.modelVariables:
-        if isinstance(item.valueReference, Place) and item.start is not None and item.alias is None:
+        if isinstance(item.valueReference, ScalarIndex) and item.start is not None and item.alias is None:
             found.setdefault(item.valueReference.reference, []).append(value_of(item.type, item.start))
     return list(found.items())
 

@@ -69,7 +69,7 @@ def arrays(interface: Interface) -> tuple[Array, ...]:
 
 
 @dataclass(frozen=True)
-class Clock:
+class ClockVariable:
     """A clock of FMI 3.0.
 
     Args:
@@ -85,16 +85,16 @@ class Clock:
     sampled: int | None = None
 
 
-def clocks(interface: Interface) -> tuple[Clock, ...]:
+def clocks(interface: Interface) -> tuple[ClockVariable, ...]:
     """Return the clocks, whose value references follow those of the variables; model exchange has none."""
     if interface.states or interface.exchange:
         return ()
     first = len(interface.variables)
-    events = [Clock(EVENTS, first, "ticks with events of contact and friction")] if interface.guards else []
+    events = [ClockVariable(EVENTS, first, "ticks with events of contact and friction")] if interface.guards else []
     first += len(events)
     return (
         *events,
-        *(Clock(f"{name}.clock", first + k, f"instants at which {name} computes", k)
+        *(ClockVariable(f"{name}.clock", first + k, f"instants at which {name} computes", k)
           for k, name in enumerate(interface.sampled)),
     )  # fmt: skip
 

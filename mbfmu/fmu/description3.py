@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from xml.etree.ElementTree import Element, SubElement
 
 from mbfmu.fmi.annotations import add_derivatives
-from mbfmu.fmu.arrays import TYPES, Array, Clock, arrays, by_element, clocks, references_of
+from mbfmu.fmu.arrays import TYPES, Array, ClockVariable, arrays, by_element, clocks, references_of
 from mbfmu.fmu.description import (
     Header,
     boolean,
@@ -157,7 +157,7 @@ def _variable(parent: Element, item: Array, owners: dict[str, Array], stated: Co
         SubElement(node, "Dimension", {"start": str(size)})
 
 
-def _clock(parent: Element, clock: Clock) -> None:
+def _clock(parent: Element, clock: ClockVariable) -> None:
     """Add a clock: an output that events trigger, or an input with a period that is known in initialisation mode."""
     triggered = clock.sampled is None
     facts = {

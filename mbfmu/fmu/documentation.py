@@ -5,7 +5,7 @@ from html import escape
 
 from mbfmu.dae import Dae
 from mbfmu.fmu.interface import Interface, Variable
-from mbfmu.fmu.picture import Drawing, svg
+from mbfmu.fmu.picture import PlaneDrawing, svg
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.stepper import family_of
 
@@ -48,7 +48,7 @@ ALL_HOSTS = (
 )  # fmt: skip
 
 
-def documentation(prepared: Prepared, interface: Interface, picture: Drawing | None, native: bool) -> str:
+def documentation(prepared: Prepared, interface: Interface, picture: PlaneDrawing | None, native: bool) -> str:
     """Return the HTML page.
 
     Args:

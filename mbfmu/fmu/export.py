@@ -26,7 +26,7 @@ from mbfmu.fmu.interface import SETTING, Interface, interface
 from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
 from mbfmu.fmu.native import VERSIONS, Native, common_code, compiling, default_platforms, native_members
 from mbfmu.fmu.native.shell import shell_libraries
-from mbfmu.fmu.picture import Drawing, drawing, png
+from mbfmu.fmu.picture import PlaneDrawing, drawing, png
 from mbfmu.fmu.terminals import FOLDER, terminals_and_icons
 from mbfmu.kernel import at_once, load, vector
 from mbfmu.kernel.build.toolchain import Library, is_here
@@ -259,7 +259,7 @@ def _with_guesses(model: Model, names: Sequence[str]) -> Model:
     return model.with_values({name: guess(found[name]) for name in open_ if name in found})
 
 
-def _common(prepared: Prepared, table: Interface, picture: Drawing | None, fmi: str | None) -> dict[str, bytes]:
+def _common(prepared: Prepared, table: Interface, picture: PlaneDrawing | None, fmi: str | None) -> dict[str, bytes]:
     """Return the files that both back ends have in the archive, by name.
 
     Args:

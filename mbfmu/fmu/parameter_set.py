@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 import mbfmu
 from mbfmu.errors import UsageError, ValueRangeError, nearest
 from mbfmu.fmi.description import TYPES
-from mbfmu.fmi.reading import BASE, Port, ScaledUnit
+from mbfmu.fmi.reading import BASE, FmuVariable, ScaledUnit
 from mbfmu.fmu.description import document
 
 VALUES = "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
@@ -22,7 +22,10 @@ Value = float | bool | int | str
 
 
 def parameter_set(
-    name: str, version: str, given: Mapping[str, tuple[Port, Value | Sequence[Value]]], units: Mapping[str, ScaledUnit]
+    name: str,
+    version: str,
+    given: Mapping[str, tuple[FmuVariable, Value | Sequence[Value]]],
+    units: Mapping[str, ScaledUnit],
 ) -> bytes:
     """Return an .ssv file.
 
@@ -95,7 +98,7 @@ def _scaled_unit(parent: Element, unit: ScaledUnit) -> None:
     SubElement(SubElement(parent, "ssc:Unit", {"name": unit.name}), "ssc:BaseUnit", base)
 
 
-def _texts(where: str, port: Port, value: Value | Sequence[Value]) -> list[str]:
+def _texts(where: str, port: FmuVariable, value: Value | Sequence[Value]) -> list[str]:
     """Return the values of a variable's elements as XML has them."""
     if not port.shape:
         if not isinstance(value, Value):
@@ -108,7 +111,7 @@ def _texts(where: str, port: Port, value: Value | Sequence[Value]) -> list[str]:
     return [_text(where, port, part) for part in parts]
 
 
-def _text(where: str, port: Port, value: Value) -> str:
+def _text(where: str, port: FmuVariable, value: Value) -> str:
     """Return a value as XML has it."""
     if port.type == "String":
         return str(value)
@@ -134,7 +137,7 @@ def _text(where: str, port: Port, value: Value) -> str:
     return repr(number) if port.type == "Real" else _whole(where, port, number)
 
 
-def _whole(where: str, port: Port, number: float) -> str:
+def _whole(where: str, port: FmuVariable, number: float) -> str:
     kind = port.own or port.type
     unsigned = kind.startswith("U")
     bits = SIZES[kind.removeprefix("U")] + unsigned

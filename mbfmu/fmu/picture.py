@@ -22,7 +22,7 @@ INK = "#222222"
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PlaneDrawing:
     """A mechanism in the picture's plane.
 
     Args:
@@ -34,7 +34,7 @@ class Drawing:
     joints: tuple[tuple[str, float, float], ...]
 
 
-def drawing(dae: Dae, q: Array, p: Array) -> Drawing | None:
+def drawing(dae: Dae, q: Array, p: Array) -> PlaneDrawing | None:
     """Return the picture of a mechanism, None if it has no bodies to show.
 
     Args:
@@ -51,7 +51,7 @@ def drawing(dae: Dae, q: Array, p: Array) -> Drawing | None:
     x, y = (flat - (low + high) / 2) * min(scale, float(room.min()) / 1e-3) + np.array([[WIDTH / 2], [HEIGHT / 2]])
     bodies = list(dict.fromkeys(bone.body for bone in dae.skeleton.bones))
     colours = {body: COLOURS[number % len(COLOURS)] for number, body in enumerate(bodies)}
-    return Drawing(
+    return PlaneDrawing(
         tuple(
             (bone.body, colours[bone.body], x[bone.start], y[bone.start], x[bone.end], y[bone.end])
             for bone in dae.skeleton.bones
@@ -76,7 +76,7 @@ def _projected(points: Array, down: Array) -> Array:
     return flat
 
 
-def svg(picture: Drawing, title: str) -> str:
+def svg(picture: PlaneDrawing, title: str) -> str:
     """Return the picture as an <svg> element."""
     found = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
@@ -101,7 +101,7 @@ def _around(x: Sequence[float], y: Sequence[float], reach: float) -> tuple[slice
     return slice(top, max(top, math.ceil(max(y) + reach))), slice(left, max(left, math.ceil(max(x) + reach)))
 
 
-def png(picture: Drawing) -> bytes:
+def png(picture: PlaneDrawing) -> bytes:
     """Return the picture as a PNG file."""
     rows, columns = np.mgrid[0:HEIGHT, 0:WIDTH].astype(float)
     image = np.full((HEIGHT, WIDTH, 3), 255.0)

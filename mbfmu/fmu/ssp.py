@@ -21,7 +21,7 @@ import mbfmu
 from mbfmu.base.arguments import checked
 from mbfmu.base.files import ending_of, write_aside
 from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
-from mbfmu.fmi.reading import OuterFmu, Port, ScaledUnit, parse_fmu
+from mbfmu.fmi.reading import FmuVariable, OuterFmu, ScaledUnit, parse_fmu
 from mbfmu.fmu.conversion import conversion, said
 from mbfmu.fmu.description import document
 from mbfmu.fmu.parameter_set import Value, add_definitions, parameter_set
@@ -308,7 +308,7 @@ def _set_name(component: str) -> str:
 
 def _parameter_sets(plan: _Plan) -> dict[str, bytes]:
     """Return the parameter sets of the components that have one, by name."""
-    given: dict[str, dict[str, tuple[Port, Value | Sequence[Value]]]] = {}
+    given: dict[str, dict[str, tuple[FmuVariable, Value | Sequence[Value]]]] = {}
     for text, value in plan.parameters.items():
         name, port, _ = _end(plan.fmus, text)
         given.setdefault(name, {})[text] = (port, value)
@@ -356,7 +356,7 @@ def _description(plan: _Plan, sources: Mapping[bytes, str], sets: Collection[str
     return document(root)
 
 
-def _connector(parent: Element, port: Port, unit: str, named: str) -> None:
+def _connector(parent: Element, port: FmuVariable, unit: str, named: str) -> None:
     head = {"name": port.name, "kind": port.causality, "description": port.description}
     node = SubElement(parent, "ssd:Connector", {key: value for key, value in head.items() if value})
     facts = {"unit": unit, "name": named}
@@ -365,7 +365,7 @@ def _connector(parent: Element, port: Port, unit: str, named: str) -> None:
         SubElement(node, "ssc:Dimension", {"size": str(size)})
 
 
-def _named_enumeration(known: dict[str, tuple[tuple[str, int], ...]], component: str, port: Port) -> str:
+def _named_enumeration(known: dict[str, tuple[tuple[str, int], ...]], component: str, port: FmuVariable) -> str:
     """Enter the enumeration of a variable, and return its name, with the component's where it is another's too."""
     if port.type != "Enumeration":
         return ""
@@ -425,7 +425,7 @@ def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
     return nodes
 
 
-def _end(fmus: Mapping[str, OuterFmu], text: str) -> tuple[str, Port, ScaledUnit | None]:
+def _end(fmus: Mapping[str, OuterFmu], text: str) -> tuple[str, FmuVariable, ScaledUnit | None]:
     """Return component, variable and unit that ``component.variable`` names."""
     name, _, variable = text.partition(".")
     if name not in fmus:

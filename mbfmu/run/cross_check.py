@@ -28,7 +28,7 @@ from mbfmu.prepared import settings
 from mbfmu.prepared.settings import InputValue
 from mbfmu.run.fmu import TIMEOUT, FmuRun, fmu_run, read_fmu, start_value, unit_of, worded
 from mbfmu.run.fmu_process import run_apart
-from mbfmu.run.inputs import Constant, Course, Switched, Table, courses, pieces
+from mbfmu.run.inputs import Constant, Course, InputTable, Switched, courses, pieces
 from mbfmu.run.model import POINTS, Progress
 from mbfmu.run.related_files import NAME, VERSION, Related, with_related
 
@@ -141,7 +141,7 @@ def write_cross_check(check: CrossCheckArguments) -> CrossCheck:
     tables = {f"{model}_in.csv": _table(samples, variables)} if len(samples) > 1 else {}
     _refuse_large(tables)
     given = {
-        name: Table(name, samples["time"], column, variables[name].type != FOLLOWED)
+        name: InputTable(name, samples["time"], column, variables[name].type != FOLLOWED)
         for name, column in samples.items()
         if name != "time"
     }
@@ -252,7 +252,7 @@ def _samples(driven: Mapping[str, Course], points: Array, step: float) -> dict[s
         values, rates = item.lines(times)
         column = np.array([*values, item.at(times[-1])])
         arrived = column.copy()
-        if isinstance(item, Switched) or (isinstance(item, Table) and item.jumps):
+        if isinstance(item, Switched) or (isinstance(item, InputTable) and item.jumps):
             arrived[1:] = np.array(values) + np.array(rates) * spans
             jumps |= ~np.isclose(arrived, column, rtol=CLOSE, atol=0.0)
         after.append(column)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.kernel import vector
 from mbfmu.prepared.outline import Outline
-from mbfmu.run.inputs import Constant, Course, Formula, as_type, pieces
+from mbfmu.run.inputs import Constant, Course, InputFormula, as_type, pieces
 
 Drive = tuple[float, float, Any, Any]
 """Start and end of a line, s, with the inputs at its start and their time derivatives, as vectors of a kernel."""
@@ -42,8 +42,8 @@ class Drives:
         for name, item in self.given.items():
             if name not in known:
                 raise UnknownNameError(f"'{outline.name}' has no input '{name}'; {nearest(name, known)}")
-            if name in outline.formulas and not isinstance(item, Formula | Constant):
-                others = [other for other in outline.formulas if isinstance(self.given.get(other), Formula)]
+            if name in outline.formulas and not isinstance(item, InputFormula | Constant):
+                others = [other for other in outline.formulas if isinstance(self.given.get(other), InputFormula)]
                 raise UsageError(
                     f"inputs {name} and {others[0]} describe motions: give all of {', '.join(outline.formulas)} as "
                     "expressions of time, or none of them"
@@ -58,10 +58,10 @@ class Drives:
         )
 
     @cached_property
-    def exact(self) -> Mapping[str, Formula]:
+    def exact(self) -> Mapping[str, InputFormula]:
         """The inputs that are part of the equations, by name."""
         formulas = self.outline.formulas
-        return {item.name: item for item in self.courses if isinstance(item, Formula) and item.name in formulas}
+        return {item.name: item for item in self.courses if isinstance(item, InputFormula) and item.name in formulas}
 
     def at(self, time: float) -> Any:
         """Return the inputs that act from a time (s) on, as a vector of a kernel."""

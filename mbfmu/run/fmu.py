@@ -18,12 +18,12 @@ from mbfmu.fmi.annotations import derivatives_of
 from mbfmu.fmi.archive import DESCRIPTION
 from mbfmu.fmi.events import PERIODIC
 from mbfmu.fmi.plan import VALUES, Plan, has_event_mode
-from mbfmu.fmi.scalars import Place, fits, scalars
+from mbfmu.fmi.scalars import ScalarIndex, fits, scalars
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.kernel.limits import CLOSE
 from mbfmu.model import RotationalMove, TranslationalMove
 from mbfmu.prepared.settings import InputValue
-from mbfmu.run.inputs import Constant, Course, Formula, as_type, pieces
+from mbfmu.run.inputs import Constant, Course, InputFormula, as_type, pieces
 from mbfmu.run.model import POINTS, communication_points
 
 TIMEOUT = 60.0
@@ -247,7 +247,7 @@ def fmu_run(
     points = _points(path, description, first, stop, own, interval)
     inputs = {name: course_of(variables[name], item) for name, item in given.items()}
     for item in inputs.values():
-        if isinstance(item, Formula):
+        if isinstance(item, InputFormula):
             item.column(points)
         start_values[item.name] = VALUES[variables[item.name].type](item.at(first))
     shown = tuple(
@@ -336,7 +336,7 @@ def course_of(variable: Any, given: Course) -> Course:
 
     An instance of FMI 3.0, which has types of several sizes, refuses what is beyond them.
     """
-    return as_type(given, variable.type, any_size=isinstance(variable.valueReference, Place))
+    return as_type(given, variable.type, any_size=isinstance(variable.valueReference, ScalarIndex))
 
 
 def start_value(variable: Any, value: Any) -> Any:

@@ -122,7 +122,7 @@ class _Curve(Course):
 
 
 @dataclass(frozen=True)
-class Formula(_Curve):
+class InputFormula(_Curve):
     """An input that is an expression of the time.
 
     Args:
@@ -184,7 +184,7 @@ class Function(_Curve):
 
 
 @dataclass(frozen=True)
-class Table(Course):
+class InputTable(Course):
     """An input whose values are known at some times; before the first and after the last it stays as it is there.
 
     Args:
@@ -286,7 +286,7 @@ def as_type(given: Course, type: str, *, any_size: bool = False) -> Course:
     nearest = bool if type == "Boolean" else whole
     if isinstance(given, Constant):
         return Constant(given.name, float(nearest(given.value)))
-    if isinstance(given, Table):
+    if isinstance(given, InputTable):
         return replace(given, values=np.array([float(nearest(value)) for value in given.values]), hold=True)
     return Switched(given.name, given, nearest)
 
@@ -323,7 +323,7 @@ def course(name: str, given: InputValue, hold: bool = False) -> Course:
         columns = read_table(given, jumps=True)
         if name not in columns:
             raise UsageError(f"'{given}' has no column '{name}'; {nearest(name, columns)}")
-        return Table(name, columns["time"], columns[name], hold)
+        return InputTable(name, columns["time"], columns[name], hold)
     if os.sep in given and os.path.exists(given):
         raise UsageError(f"input {name}: the name of a table ends in {', '.join(FORMATS)}; that of '{given}' does not")
     expression = Expression(given)
@@ -332,7 +332,7 @@ def course(name: str, given: InputValue, hold: bool = False) -> Course:
         raise UsageError(
             f"input {name} = '{given}': an input is an expression of 'time', not of {sorted(unknown)[0]!r}"
         )
-    formula = Formula(name, given)
+    formula = InputFormula(name, given)
     return formula if expression.names else Constant(name, float(formula._function(0.0)))
 
 
@@ -343,7 +343,7 @@ def courses(inputs: Mapping[str, InputValue] | None, hold: bool = False) -> dict
         UsageError: an input is invalid, or tables are to hold their values and there is none.
     """
     found = {name: course(name, given, hold) for name, given in (inputs or {}).items()}
-    if hold and not any(isinstance(item, Table) for item in found.values()):
+    if hold and not any(isinstance(item, InputTable) for item in found.values()):
         raise UsageError("--input-hold is for inputs from .csv files: there is none")
     return found
 
@@ -353,9 +353,9 @@ def formulas(given: Mapping[str, Course]) -> dict[str, str]:
 
     There are none if all inputs are constant or followed: numbers then need no equations of their own.
     """
-    if not any(isinstance(item, Formula) for item in given.values()):
+    if not any(isinstance(item, InputFormula) for item in given.values()):
         return {}
-    found = {name: item.text for name, item in given.items() if isinstance(item, Formula)}
+    found = {name: item.text for name, item in given.items() if isinstance(item, InputFormula)}
     return found | {name: repr(item.value) for name, item in given.items() if isinstance(item, Constant)}
 
 

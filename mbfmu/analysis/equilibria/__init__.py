@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mbfmu.analysis.equilibria.problem import Problem, Start
+from mbfmu.analysis.equilibria.problem import EquilibriumProblem, SearchStart
 from mbfmu.analysis.equilibria.result import (
     ENDINGS,
     STABLE,
@@ -102,7 +102,7 @@ def equilibrium_of(
         given: values that the result passes on, by name.
         free: names of what is unknown too.
     """
-    problem = Problem(dae, Start.of(dae, hold), free, dict(hold))
+    problem = EquilibriumProblem(dae, SearchStart.of(dae, hold), free, dict(hold))
     first, others, notices = search(problem)
     found = [told(system, problem, item, given, notices) for item in (first, *others)]
     return replace(found[0], branches=tuple(found[1:]))

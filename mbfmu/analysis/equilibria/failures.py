@@ -3,7 +3,7 @@
 import numpy as np
 
 from mbfmu.analysis.equilibria.newton import MET, RANK, Found, evaluated
-from mbfmu.analysis.equilibria.problem import Problem, State, outputs_at, position_slopes, whole
+from mbfmu.analysis.equilibria.problem import EquilibriumProblem, Unknowns, outputs_at, position_slopes, whole
 from mbfmu.errors import MOST_SAID, EquilibriumError, first_of
 
 SHARE = 0.1
@@ -12,7 +12,7 @@ DECIMALS = 9
 """Number of decimals of a value that a message proposes."""
 
 
-def outside(problem: Problem, found: Found) -> str:
+def outside(problem: EquilibriumProblem, found: Found) -> str:
     """Return what is outside its bounds; an empty text if all is inside."""
     for name, (least, most) in problem.bounds.items():
         value = found.x[problem.names.index(name)]
@@ -21,7 +21,7 @@ def outside(problem: Problem, found: Found) -> str:
     return ""
 
 
-def refuse_loose(problem: Problem, found: Found) -> None:
+def refuse_loose(problem: EquilibriumProblem, found: Found) -> None:
     """Raise an error if the equations do not determine all unknowns."""
     if found.rank == len(found.x):
         return
@@ -46,14 +46,14 @@ def refuse_loose(problem: Problem, found: Found) -> None:
     )
 
 
-def _value(problem: Problem, at: State, name: str) -> float:
+def _value(problem: EquilibriumProblem, at: Unknowns, name: str) -> float:
     dae, p = problem.dae, whole(problem.dae, at.u, at.p, at.q)
     if name in dae.coordinates:
         return float(at.q[dae.coordinates.index(name)]) + 0.0
     return outputs_at(dae, at, p)[name]
 
 
-def _moved_outputs(problem: Problem, found: Found) -> list[str]:
+def _moved_outputs(problem: EquilibriumProblem, found: Found) -> list[str]:
     """Return the joints' coordinates that change along what nothing determines."""
     dae, at = problem.dae, problem.at(found.x)
     names = [name for name in problem.positions if name not in problem.hold]
@@ -65,7 +65,7 @@ def _moved_outputs(problem: Problem, found: Found) -> list[str]:
     return [names[k] for k in order if moved[k] > SHARE * np.max(moved, initial=0.0) > 0]
 
 
-def failure(problem: Problem, found: Found) -> EquilibriumError:
+def failure(problem: EquilibriumProblem, found: Found) -> EquilibriumError:
     """Return the error of a search that found nothing."""
     dae = problem.dae
     if wrong := outside(problem, found) if found.met else "":
@@ -92,13 +92,13 @@ def failure(problem: Problem, found: Found) -> EquilibriumError:
     )
 
 
-def _helpers(problem: Problem, found: Found) -> list[str]:
+def _helpers(problem: EquilibriumProblem, found: Found) -> list[str]:
     """Return the inputs that could balance what remains, best first: of equal ones those of joints that are held."""
     dae = problem.dae
     others = [item.name for item in dae.inputs if item.name not in (*problem.free, *problem.given)]
     if not others:
         return []
-    wider = Problem(dae, problem.start, (*problem.free, *others), {**problem.hold, **problem.given})
+    wider = EquilibriumProblem(dae, problem.start, (*problem.free, *others), {**problem.hold, **problem.given})
     known = dict(zip(problem.names, found.x, strict=True))
     x = np.array([known.get(name, value) for name, value in zip(wider.names, wider.first, strict=True)])
     f, J = evaluated(wider, x)
@@ -117,5 +117,5 @@ def _helpers(problem: Problem, found: Found) -> list[str]:
     )
 
 
-def _counts(problem: Problem) -> str:
+def _counts(problem: EquilibriumProblem) -> str:
     return f"{len(problem.equations)} equations for {len(problem.names)} unknowns"

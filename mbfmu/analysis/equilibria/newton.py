@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.analysis.equilibria.problem import Problem
+from mbfmu.analysis.equilibria.problem import EquilibriumProblem
 from mbfmu.dae.start import column
 
 Array = npt.NDArray[np.float64]
@@ -105,7 +105,7 @@ class Slopes:
         return found
 
 
-def newton(problem: Problem, x: Array, cut: float = RANK) -> Found:
+def newton(problem: EquilibriumProblem, x: Array, cut: float = RANK) -> Found:
     """Return where damped corrections lead from a start; cut: see `Slopes`."""
     n, kinds, sizes = problem.dae.n, problem.kinds, problem.sizes
     f, J = evaluated(problem, x)
@@ -140,7 +140,7 @@ def newton(problem: Problem, x: Array, cut: float = RANK) -> Found:
     return Found(x, f, J, np.abs(f) * slopes.rows, slopes.rank, loose, settled, count)
 
 
-def evaluated(problem: Problem, x: Array) -> tuple[Array, Array]:
+def evaluated(problem: EquilibriumProblem, x: Array) -> tuple[Array, Array]:
     """Return the residuals of the equations and their slopes."""
     f, J = problem.function(x)
     return column(f), np.array(J, dtype=float).reshape(len(problem.equations), len(x))

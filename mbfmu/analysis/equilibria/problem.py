@@ -17,7 +17,7 @@ SX = ca.SX
 
 
 @dataclass(frozen=True)
-class Start:
+class SearchStart:
     """The state from which the search begins, at t = 0; p ends in what sampled blocks remember."""
 
     q: Array
@@ -34,7 +34,7 @@ class Start:
         s: Array | None = None,
         p: Array | None = None,
         u: Array | None = None,
-    ) -> "Start":
+    ) -> "SearchStart":
         """Return where the search begins.
 
         Args:
@@ -74,7 +74,7 @@ def whole(dae: Dae, u: Any, p: Any, q: Array | None = None) -> Any:
 
 
 @dataclass(frozen=True)
-class State:
+class Unknowns:
     """The unknowns as the equations take them; arrays or expressions."""
 
     q: Any
@@ -84,7 +84,7 @@ class State:
     p: Any
 
 
-class Problem:
+class EquilibriumProblem:
     """Unknowns and equations of an equilibrium.
 
     Args:
@@ -94,7 +94,7 @@ class Problem:
         hold: values of outputs and inputs, by name.
     """
 
-    def __init__(self, dae: Dae, start: Start, free: tuple[str, ...], hold: dict[str, float]) -> None:
+    def __init__(self, dae: Dae, start: SearchStart, free: tuple[str, ...], hold: dict[str, float]) -> None:
         self.dae, self.start = dae, start
         self.free = tuple(dict.fromkeys(free))
         self.positions, self.rates, self.gains = chains(dae)
@@ -132,7 +132,7 @@ class Problem:
         found[n : 2 * n] -= np.linalg.lstsq(slopes, gaps, rcond=None)[0]
         return found if np.all(np.isfinite(found)) else x
 
-    def _unknowns(self, inputs: list[str]) -> tuple[SX, State]:
+    def _unknowns(self, inputs: list[str]) -> tuple[SX, Unknowns]:
         """Return the symbols of the unknowns and the state they stand for; set names, sizes and first values."""
         dae, start = self.dae, self.start
         q, v, _, u, _, _ = dae.symbols()
@@ -165,7 +165,7 @@ class Problem:
         bounded = [dae.parameters[k] for k in free_p if k < len(parameters)]
         self.bounds = {item.name: (item.min, item.max) for item in bounded}
         x = ca.vertcat(q, v if self.moving else ca.SX(0, 1), s, *(u[k] for k in free_u), *(p[k] for k in free_p))
-        return x, State(q, v_all, z, u_all, p_all)
+        return x, Unknowns(q, v_all, z, u_all, p_all)
 
     def _refuse_names(self, inputs: list[str]) -> None:
         """Raise an error for names that are unknown, or both free and held."""
@@ -206,7 +206,7 @@ class Problem:
         y = dae.output(start.q, start.v, z, angles, 0 * start.q, np.zeros(dae.m + dae.k), start.u, p, 0.0)
         return float(y[[item.name for item in dae.outputs].index(name)])
 
-    def _rows(self, state: State, p: SX) -> list[tuple[str, str, SX]]:
+    def _rows(self, state: Unknowns, p: SX) -> list[tuple[str, str, SX]]:
         """Return the equations: name, kind and what is to be zero."""
         dae, zero = self.dae, ca.SX(0)
         q, v, z, u = state.q, state.v, state.z, state.u
@@ -255,9 +255,9 @@ class Problem:
             rows.append((f"{name} = {value:g}", "place" if name in self.positions else "held", gap))
         return rows
 
-    def at(self, x: Array) -> State:
+    def at(self, x: Array) -> Unknowns:
         """Return what unknowns stand for."""
-        return State(*(column(item) for item in self.state(x)))
+        return Unknowns(*(column(item) for item in self.state(x)))
 
 
 def chains(dae: Dae) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -275,14 +275,14 @@ def chains(dae: Dae) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     return tuple(item.name for item in own if item.name not in last), rates, tuple(item.name for item in gains)
 
 
-def outputs_at(dae: Dae, at: State, p: Any) -> dict[str, float]:
+def outputs_at(dae: Dae, at: Unknowns, p: Any) -> dict[str, float]:
     """Return all outputs, by name."""
     a, lambda_ = dae.acceleration(at.q, at.v, at.z, at.u, p, 0.0)
     y = column(dae.output(at.q, at.v, at.z, dae.angles(at.q, p, 0.0), a, lambda_, at.u, p, 0.0))
     return {item.name: float(value) + 0.0 for item, value in zip(dae.outputs, y, strict=True)}
 
 
-def position_slopes(dae: Dae, at: State, p: Any, names: Sequence[str]) -> Array:
+def position_slopes(dae: Dae, at: Unknowns, p: Any, names: Sequence[str]) -> Array:
     """Return the slopes of joints' coordinates with respect to q, shape (number of names, n)."""
     q, turned = ca.SX.sym("q", dae.n), ca.SX.sym("turned", dae.n_angles)
     still, nothing = ca.SX.zeros(dae.n), ca.SX.zeros(dae.m + dae.k)

@@ -19,7 +19,7 @@ else:
     import tomli as tomllib
 
 from mbfmu.analysis.equilibria.newton import RANK, Found
-from mbfmu.analysis.equilibria.problem import Problem, State, outputs_at, position_slopes, whole
+from mbfmu.analysis.equilibria.problem import EquilibriumProblem, Unknowns, outputs_at, position_slopes, whole
 from mbfmu.analysis.equilibria.search import eigenvalues, lasts
 from mbfmu.base.arguments import checked
 from mbfmu.base.files import ending_of, write_aside
@@ -158,7 +158,7 @@ def read_start(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def told(
-    system: Model, problem: Problem, found: Found, given: Mapping[str, Any], notices: tuple[str, ...]
+    system: Model, problem: EquilibriumProblem, found: Found, given: Mapping[str, Any], notices: tuple[str, ...]
 ) -> Equilibrium:
     """Return what was found, with the values that start a run there.
 
@@ -235,7 +235,7 @@ def _depends_on_time(dae: Dae) -> bool:
     return any(ca.depends_on(item, t) for item in moved)
 
 
-def _start_values(system: Model, problem: Problem, at: State, y: Mapping[str, float]) -> dict[str, Any]:
+def _start_values(system: Model, problem: EquilibriumProblem, at: Unknowns, y: Mapping[str, float]) -> dict[str, Any]:
     """Return start values with which the assembly finds these coordinates and rates, and what was freed."""
     dae = problem.dae
     found: dict[str, Any] = {}
@@ -256,7 +256,7 @@ def _start_values(system: Model, problem: Problem, at: State, y: Mapping[str, fl
     return found
 
 
-def _joint_starts(system: System, problem: Problem, at: State, y: Mapping[str, float]) -> dict[str, Any]:
+def _joint_starts(system: System, problem: EquilibriumProblem, at: Unknowns, y: Mapping[str, float]) -> dict[str, Any]:
     """Return start values of joints and bodies: those that the model gives, and further ones that are needed.
 
     In a closed loop coordinates that follow from others become guesses, which choose how the loop closes.

@@ -18,7 +18,7 @@ from mbfmu.analysis.equilibria.newton import (
     evaluated,
     newton,
 )
-from mbfmu.analysis.equilibria.problem import Problem, State, outputs_at, whole
+from mbfmu.analysis.equilibria.problem import EquilibriumProblem, Unknowns, outputs_at, whole
 from mbfmu.analysis.linearization.mechanism import Point, linearized
 from mbfmu.dae.start import column
 from mbfmu.errors import UsageError
@@ -55,7 +55,7 @@ QUATERNION = 4
 """Number of entries of a quaternion, which with all signs reversed is the same rotation."""
 
 
-def search(problem: Problem) -> tuple[Found, list[Found], tuple[str, ...]]:
+def search(problem: EquilibriumProblem) -> tuple[Found, list[Found], tuple[str, ...]]:
     """Return the equilibrium, those around, and notices.
 
     Raises:
@@ -96,7 +96,7 @@ def search(problem: Problem) -> tuple[Found, list[Found], tuple[str, ...]]:
     return first, others[:MOST_BRANCHES], (f"{problem.dae.name}: {text}",)
 
 
-def _first(problem: Problem) -> Found:
+def _first(problem: EquilibriumProblem) -> Found:
     """Return where Newton's method ends from the start, first with held coordinates brought to their values."""
     begins: list[Found] = []
     brought = _brought(problem)
@@ -108,7 +108,7 @@ def _first(problem: Problem) -> Found:
     return begins[0]
 
 
-def _brought(problem: Problem) -> Array:
+def _brought(problem: EquilibriumProblem) -> Array:
     """Return where the mechanism gets if held coordinates go to their values, with its loops closed all the way."""
     x, n = problem.first, problem.dae.n
     held = np.array([kind == PLACE for kind in problem.kinds if kind in BOUND], dtype=bool)
@@ -128,14 +128,14 @@ def _brought(problem: Problem) -> Array:
     return x
 
 
-def _binding(problem: Problem, x: Array) -> tuple[Array, Array]:
+def _binding(problem: EquilibriumProblem, x: Array) -> tuple[Array, Array]:
     """Return residuals and slopes of the equations that bind coordinates, shapes (m,) and (m, n)."""
     f, J = evaluated(problem, x)
     bound = np.array([kind in BOUND for kind in problem.kinds], dtype=bool)
     return f[bound], J[bound, : problem.dae.n]
 
 
-def _around(problem: Problem) -> Iterable[Array]:
+def _around(problem: EquilibriumProblem) -> Iterable[Array]:
     """Yield other starts: where the mechanism comes to rest, and where it gets along each of its freedoms."""
     dae = problem.dae
     n_q = dae.n
@@ -164,7 +164,7 @@ def _around(problem: Problem) -> Iterable[Array]:
                 yield moved
 
 
-def _way(problem: Problem, x: Array, ahead: Array) -> tuple[Array, Array]:
+def _way(problem: EquilibriumProblem, x: Array, ahead: Array) -> tuple[Array, Array]:
     """Return the part of a direction of the coordinates that constraints leave free, and the correction to meet them.
 
     Both have the shape (n,); the values of coordinates that are held count as constraints.
@@ -178,7 +178,7 @@ def _way(problem: Problem, x: Array, ahead: Array) -> tuple[Array, Array]:
     return np.where(np.abs(free) > RANK, free, 0.0), -inverse @ gaps
 
 
-def _walked(problem: Problem, x: Array, ahead: Array, distance: float) -> Array:
+def _walked(problem: EquilibriumProblem, x: Array, ahead: Array, distance: float) -> Array:
     """Return where the mechanism gets in a direction, with its loops closed all the way.
 
     Args:
@@ -201,7 +201,7 @@ def _walked(problem: Problem, x: Array, ahead: Array, distance: float) -> Array:
     return x
 
 
-def _released(problem: Problem, x: Array) -> Array:
+def _released(problem: EquilibriumProblem, x: Array) -> Array:
     """Return about where the mechanism comes to rest if it is released and hardly moves for resistance.
 
     Each step goes along the accelerations at rest, which are the steepest descent of the potential energy in the metric
@@ -221,7 +221,7 @@ def _released(problem: Problem, x: Array) -> Array:
     return x
 
 
-def _signature(problem: Problem, found: Found) -> Array:
+def _signature(problem: EquilibriumProblem, found: Found) -> Array:
     """Return numbers that are the same for one equilibrium, whatever full turns and signs of quaternions it came by."""
     dae, at = problem.dae, problem.at(found.x)
     numbers = list((found.x / problem.sizes)[dae.n * (2 if problem.moving else 1) :])
@@ -246,11 +246,11 @@ def _is_one(one: Array, other: Array) -> bool:
     return bool(np.max(np.abs(one - other) / np.maximum(1, np.abs(other)), initial=0.0) <= SAME)
 
 
-def _stable(problem: Problem, found: Found) -> bool:
+def _stable(problem: EquilibriumProblem, found: Found) -> bool:
     return not np.any(eigenvalues(problem, found).real > 0)
 
 
-def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
+def eigenvalues(problem: EquilibriumProblem, found: Found) -> npt.NDArray[np.complex128]:
     """Return the eigenvalues of the linearization there, 1/s, each conjugate pair once; none if it changes in time.
 
     In a steady motion it does unless only coordinates move whose place the motion does not depend on; sampled blocks of
@@ -266,13 +266,13 @@ def eigenvalues(problem: Problem, found: Found) -> npt.NDArray[np.complex128]:
     return np.array([mode.eigenvalue for mode in linear.modes], dtype=np.complex128)
 
 
-def _others_move(problem: Problem, at: State) -> bool:
+def _others_move(problem: EquilibriumProblem, at: Unknowns) -> bool:
     """Return whether coordinates move whose rates are not held."""
     rates = zip(problem.dae.coordinates, at.v, strict=True)
     return any(abs(v) > SETTLED and name not in problem.hold for name, v in rates)
 
 
-def lasts(problem: Problem, found: Found) -> bool:
+def lasts(problem: EquilibriumProblem, found: Found) -> bool:
     """Return whether a motion in which the held coordinates alone move stays steady: nothing depends on their places.
 
     It is not judged where others move, such as quaternions, whose rates change.

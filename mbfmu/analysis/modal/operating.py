@@ -16,7 +16,7 @@ from scipy.linalg import expm
 
 from mbfmu.analysis.equilibria import Equilibrium
 from mbfmu.analysis.equilibria.newton import Found, newton
-from mbfmu.analysis.equilibria.problem import Array, Problem, Start, whole
+from mbfmu.analysis.equilibria.problem import Array, EquilibriumProblem, SearchStart, whole
 from mbfmu.analysis.equilibria.result import told
 from mbfmu.analysis.equilibria.search import search
 from mbfmu.analysis.linearization import Linear
@@ -119,8 +119,8 @@ class Machine:
             if is_steady(dae, start, spin):
                 self._refuse_periodic(start, spin)
                 return Operating(start, spin)
-        begin = Start.of(dae, self.hold, s, p, start.u)
-        problem = Problem(dae, begin, self.free, dict(self.hold))
+        begin = SearchStart.of(dae, self.hold, s, p, start.u)
+        problem = EquilibriumProblem(dae, begin, self.free, dict(self.hold))
         notices: tuple[str, ...] = ()
         found = newton(problem, before.x) if before and len(before.x) == len(problem.first) else None
         if found is None or not found.met or found.rank < len(found.x):

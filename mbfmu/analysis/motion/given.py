@@ -317,7 +317,7 @@ class Rest:
 
 
 @dataclass(frozen=True)
-class Pose:
+class SolvedPose:
     """The end of Newton's method for the coordinates of a motion.
 
     Args:
@@ -342,7 +342,7 @@ class Pose:
         return int(n - np.linalg.matrix_rank(self.J, tol=RANK * max(1.0, float(np.linalg.norm(self.J, 2)))))
 
 
-def closed_pose(kinematics: Kinematics, q: Array, rest: Rest, time: float, wanted: Array) -> Pose:
+def closed_pose(kinematics: Kinematics, q: Array, rest: Rest, time: float, wanted: Array) -> SolvedPose:
     """Return the coordinates that meet the constraints and the motion best, next to others.
 
     Args:
@@ -369,7 +369,7 @@ def closed_pose(kinematics: Kinematics, q: Array, rest: Rest, time: float, wante
         if not np.isfinite(size) or size <= SETTLED:
             break
         q = q + dq * min(1.0, LONGEST / size)
-    return Pose(q, J, float(np.max(np.abs(asked), initial=0.0)))
+    return SolvedPose(q, J, float(np.max(np.abs(asked), initial=0.0)))
 
 
 def pose_of(kinematics: Kinematics, q: Array, rest: Rest, time: float, wanted: Array) -> Array:
@@ -447,7 +447,7 @@ def counted_on(dae: Dae, rest: Rest, turned: Array, q: Array, time: float) -> Ar
     return found
 
 
-def first_pose(kinematics: Kinematics, rest: Rest, time: float, wanted: Array) -> tuple[Pose, Array]:
+def first_pose(kinematics: Kinematics, rest: Rest, time: float, wanted: Array) -> tuple[SolvedPose, Array]:
     """Return the pose at the beginning of a motion, with its counted angles, followed from the start of the model.
 
     Loops close as they do at the start, and angles have the full turns that are asked for.

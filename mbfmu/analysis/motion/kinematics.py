@@ -22,8 +22,8 @@ from mbfmu.analysis.equilibria.problem import chains
 from mbfmu.analysis.motion.given import (
     Kinematics,
     Motion,
-    Pose,
     Rest,
+    SolvedPose,
     between,
     closed_pose,
     counted_at_start,
@@ -149,13 +149,13 @@ def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
     )  # fmt: skip
 
 
-def _started(linkage: Kinematics, rest: Rest, time: float) -> Pose:
+def _started(linkage: Kinematics, rest: Rest, time: float) -> SolvedPose:
     """Return the pose at the start of the model."""
     q = start_of(linkage.dae, rest, time)
     return closed_pose(linkage, q, rest, time, column(linkage.place(q, 0 * q, rest.z, rest.u, rest.p, time)[0]))
 
 
-def _singular(dae: Dae, time: float, pose: Pose, so: str) -> UsageError:
+def _singular(dae: Dae, time: float, pose: SolvedPose, so: str) -> UsageError:
     """Return the error of a singular position, with what follows from it."""
     loose = np.linalg.svd(pose.J)[2][-1]
     coordinate = dae.coordinates[int(np.argmax(np.abs(loose)))]
@@ -176,7 +176,7 @@ def _decided(dae: Dae) -> list[bool]:
     return [item.unit in UNITS and row not in moved and item.type == "Real" for row, item in enumerate(dae.outputs)]
 
 
-def _lengths(pose: Pose) -> Array:
+def _lengths(pose: SolvedPose) -> Array:
     """Return the lengths of the rows of J, by which those of other poses are scaled, shape (number of rows, 1)."""
     length = np.linalg.norm(pose.J, axis=1, keepdims=True)
     return np.where(length > 0, length, 1.0)
@@ -211,11 +211,11 @@ class _Way:
     rest: Rest
     motion: Motion
     begin: float
-    pose: Pose
+    pose: SolvedPose
     v: Array
     a: Array
 
-    def at(self, time: float, wanted: Array | None = None) -> Pose:
+    def at(self, time: float, wanted: Array | None = None) -> SolvedPose:
         """Return the pose at a time, from where the rates and accelerations lead; it may be open."""
         dt = time - self.begin
         guess = self.pose.q + dt * self.v + dt**2 / 2 * self.a
@@ -224,7 +224,7 @@ class _Way:
             wanted = self.motion.course(np.array([time]))[0]
         return closed_pose(self.linkage, guess, self.rest, time, wanted)
 
-    def to(self, time: float) -> tuple[list[tuple[float, Pose]], list[float]]:
+    def to(self, time: float) -> tuple[list[tuple[float, SolvedPose]], list[float]]:
         """Return times with the poses on the way to the next of the motion, and the times of singular positions.
 
         Raises:
@@ -245,7 +245,7 @@ class _Way:
             raise way._ended(time, pose)
         return [*trail, (time, pose)], passed + way._crossed(time, pose)
 
-    def _crossed(self, time: float, pose: Pose) -> list[float]:
+    def _crossed(self, time: float, pose: SolvedPose) -> list[float]:
         """Return the time of a singular position before a later pose, if there is one."""
         if _side(pose.J) * _side(self.pose.J) >= 0:
             return []
@@ -258,7 +258,7 @@ class _Way:
             low, high = (middle, high) if _side(there.J) == _side(self.pose.J) else (low, middle)
         return [(low + high) / 2]
 
-    def _ended(self, time: float, failed: Pose) -> UsageError:
+    def _ended(self, time: float, failed: SolvedPose) -> UsageError:
         """Return the error of a motion that does not go on to a time."""
         if failed.closed:
             return _singular(self.linkage.dae, time, failed, "rates and accelerations are not determined")
@@ -406,7 +406,7 @@ def _spread(
     return Workspace(frame, axes, reached, position, regularity)
 
 
-def _stepped(linkage: Kinematics, rest: Rest, q: Array, one: Array, other: Array, side: float) -> Pose | None:
+def _stepped(linkage: Kinematics, rest: Rest, q: Array, one: Array, other: Array, side: float) -> SolvedPose | None:
     """Return the pose at other values of the axes, followed from those at which q is; None if there is none."""
     parts = parts_of(linkage.dae, other - one)
     pose = None

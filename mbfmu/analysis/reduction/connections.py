@@ -22,7 +22,7 @@ FLAT = 1e-8
 
 
 @dataclass(frozen=True)
-class Connection:
+class Attachment:
     """A node set that is connected to a frame.
 
     Args:
@@ -42,7 +42,7 @@ class Connection:
 
 def connections(
     model: FiniteElementModel, names: Sequence[str], averaged: Sequence[str], places: Mapping[str, Sequence[float]]
-) -> tuple[Connection, ...]:
+) -> tuple[Attachment, ...]:
     """Return the connections of node sets to frames.
 
     Args:
@@ -55,7 +55,7 @@ def connections(
         UsageError: a set does not exist, is named twice, shares nodes with another, or has its nodes on a line; or a
             place is no point.
     """
-    found: list[Connection] = []
+    found: list[Attachment] = []
     for name in names:
         numbers = model.nodes_of(name)
         at = np.array(places.get(name, model.nodes[numbers].mean(axis=0)), dtype=np.float64)
@@ -75,11 +75,11 @@ def connections(
                 raise UsageError(
                     f"node sets '{other.name}' and '{name}' share nodes: each frame needs nodes of its own"
                 )
-        found.append(Connection(name, at, dofs, X, name in averaged))
+        found.append(Attachment(name, at, dofs, X, name in averaged))
     return tuple(found)
 
 
-def transformation(model: FiniteElementModel, found: Sequence[Connection]) -> tuple[Any, Numbers]:
+def transformation(model: FiniteElementModel, found: Sequence[Attachment]) -> tuple[Any, Numbers]:
     """Return T, sparse, shape (n, stay + 6 k), and the numbers of the degrees of freedom that stay."""
     n = len(model.dofs)
     gone = np.zeros(n, dtype=bool)

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import block_diag, eigh
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh, splu
 
-from mbfmu.analysis.reduction.connections import Connection, connections, transformation
+from mbfmu.analysis.reduction.connections import Attachment, connections, transformation
 from mbfmu.analysis.reduction.constants import constants
 from mbfmu.analysis.reduction.model import Array, FiniteElementModel
 from mbfmu.analysis.reduction.surface import stress_points, surface
@@ -350,13 +350,13 @@ def _ordered(model: FiniteElementModel, modes: Array, squares: Array) -> Array:
     return modes
 
 
-def _motions(found: Sequence[Connection], u: Array) -> Array:
+def _motions(found: Sequence[Attachment], u: Array) -> Array:
     """Return the translations and rotations of the frames besides frame_a by each mode, shape (k, 6, n)."""
     return np.reshape([np.linalg.pinv(item.X) @ u[item.dofs] for item in found[1:]], (-1, 6, u.shape[1]))
 
 
 def _second_order(
-    model: FiniteElementModel, found: Sequence[Connection], T: Any, K: Any, u: Array, tell: Tell
+    model: FiniteElementModel, found: Sequence[Attachment], T: Any, K: Any, u: Array, tell: Tell
 ) -> tuple[Array, Array]:
     """Return the displacements of second order, shape (dofs, n, n), and the frames' translations, (k, 3, n, n)."""
     assert model.second_order is not None
@@ -378,7 +378,7 @@ def _second_order(
     return second, bent
 
 
-def _circles(model: FiniteElementModel, item: Connection, a: Array, b: Array) -> Array:
+def _circles(model: FiniteElementModel, item: Attachment, a: Array, b: Array) -> Array:
     """Return the second derivatives of theta x (theta x d) / 2 by the modes that turn a rigid frame by a and by b."""
     nodes, components = model.dofs[item.dofs].T
     d = model.nodes[nodes] - item.at

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.analysis.sensitivity.recorded import Line
+from mbfmu.analysis.sensitivity.recorded import InputLine
 from mbfmu.dae import ParameterSignal
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.kernel.limits import CLOSE
 from mbfmu.prepared.outline import Outline
-from mbfmu.run.inputs import Course, Table
+from mbfmu.run.inputs import Course, InputTable
 
 Array = npt.NDArray[np.float64]
 APART = 1e-5
@@ -49,9 +49,9 @@ class Knots:
             for time, value in zip(self.times.tolist(), self.values.tolist(), strict=True)
         )
 
-    def course(self, values: Array) -> Table:
+    def course(self, values: Array) -> InputTable:
         """Return the input for values at the knots, shape (n,)."""
-        return Table(self.name, self.times, values, self.hold)
+        return InputTable(self.name, self.times, values, self.hold)
 
     def at(self, times: Array, values: Array) -> Array:
         """Return the input at some times, shape (n_t,), for values at the knots, shape (n,)."""
@@ -92,7 +92,7 @@ class Knots:
         first, last = (self.gathered(np.array([time]), np.ones(1)) for time in (begun, end))
         return first, np.zeros_like(first) if self.hold or start == end else (last - first) / (end - start)
 
-    def weights(self, lines: Sequence[Line], u: Array, du: Array) -> Array:
+    def weights(self, lines: Sequence[InputLine], u: Array, du: Array) -> Array:
         """Return the derivatives with respect to its values, shape (n,), from those with respect to lines.
 
         Args:

@@ -23,7 +23,7 @@ BYTES = 8
 """Bytes of a number."""
 
 
-class Span(NamedTuple):
+class EqualSteps(NamedTuple):
     """Equal steps without a break.
 
     Args:
@@ -45,7 +45,7 @@ class Span(NamedTuple):
     du: Any
 
 
-class Line(NamedTuple):
+class InputLine(NamedTuple):
     """A part of a run along which the inputs follow a line.
 
     Args:
@@ -79,23 +79,23 @@ class Weights(NamedTuple):
     du: Array
 
 
-def lines(drives: Drives) -> list[Line]:
+def lines(drives: Drives) -> list[InputLine]:
     """Return the lines that the inputs of a run follow."""
-    return [Line(k, *line) for k in range(len(drives.points) - 1) for line in drives.between(k)]
+    return [InputLine(k, *line) for k in range(len(drives.points) - 1) for line in drives.between(k)]
 
 
-def spans(whole: Sequence[Line], step: float) -> list[Span]:
+def spans(whole: Sequence[InputLine], step: float) -> list[EqualSteps]:
     """Return the steps of a run; step: the longest, s."""
     found = []
     for number, (_, t, end, u, du) in enumerate(whole):
         n = count(end - t, step)
-        found.append(Span(number, t, (end - t) / n, 0, n, u, du))
+        found.append(EqualSteps(number, t, (end - t) / n, 0, n, u, du))
     return found
 
 
-def grouped(whole: Sequence[Span], largest: int) -> list[list[Span]]:
+def grouped(whole: Sequence[EqualSteps], largest: int) -> list[list[EqualSteps]]:
     """Return spans in groups of at most a number of steps, divided where that takes it."""
-    groups: list[list[Span]] = [[]]
+    groups: list[list[EqualSteps]] = [[]]
     left = largest
     for span in whole:
         first = 0
@@ -159,7 +159,7 @@ class RecordedRun:
         """Return room for the record of any group."""
         return np.empty((max(sum(span.n for span in group) for group in self._groups), self._kernel.record_size))
 
-    def _placed(self, group: Sequence[Span], record: Array) -> list[tuple[Span, int]]:
+    def _placed(self, group: Sequence[EqualSteps], record: Array) -> list[tuple[EqualSteps, int]]:
         """Return the spans of a group, each with the address of its record."""
         found, place = [], address(record)
         for span in group:
@@ -167,7 +167,7 @@ class RecordedRun:
             place += BYTES * self._kernel.record_size * span.n
         return found
 
-    def _recorded(self, span: Span, x: Any, place: int) -> Any:
+    def _recorded(self, span: EqualSteps, x: Any, place: int) -> Any:
         """Return the state after some steps, which are written to an address."""
         end = span.first + span.n
         x1, status = self._kernel.record(x, span.u, span.du, self._p, span.t, span.h, span.first, end, place)

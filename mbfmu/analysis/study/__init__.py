@@ -13,7 +13,7 @@ from mbfmu.analysis.study.cluster import run
 from mbfmu.analysis.study.measures import Measure, measure
 from mbfmu.analysis.study.points import Point, grid, points
 from mbfmu.analysis.study.subjects import Study, Subject, fmu_subject, model_subject, refuse_structure
-from mbfmu.analysis.study.table import Row, Table
+from mbfmu.analysis.study.table import Row, StudyTable
 from mbfmu.analysis.study.together import WORTH
 from mbfmu.base import extras
 from mbfmu.base.described import Described, takes
@@ -97,7 +97,7 @@ def sweep(study: SweepArguments) -> list[Row]:
     table = None
     if study.output is not None:
         fingerprint = _fingerprint(subject, wanted, study.stop, study.output_interval, given)
-        table = Table(Path(study.output), names, labels, fingerprint)
+        table = StudyTable(Path(study.output), names, labels, fingerprint)
     found = table.read() if table else {}
     if study.again:
         found = {point: row for point, row in found.items() if not row.failure}

@@ -11,7 +11,7 @@ from typing import Any
 
 from mbfmu.analysis.study.points import Point
 from mbfmu.analysis.study.subjects import Study
-from mbfmu.analysis.study.table import Row, Table
+from mbfmu.analysis.study.table import Row, StudyTable
 from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.run.model import Progress
 
@@ -30,7 +30,7 @@ def run(
     names: tuple[str, ...],
     todo: Sequence[Point],
     found: Mapping[Point, Row],
-    table: Table | None,
+    table: StudyTable | None,
     scheduler: str | None,
     workers: int | None,
     report: Progress,

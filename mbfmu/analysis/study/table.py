@@ -30,7 +30,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """The file of a study: columns of values, measures, ``failure`` and ``study``, a hash of all that rows share."""
 
     path: Path

@@ -15,7 +15,7 @@ from fmpy.fmi3 import FMU3Model
 from mbfmu.checker.outcome import PRACTICE, NotApplicable
 from mbfmu.checker.probe.instance import Instance
 from mbfmu.checker.probe.probe import NUDGE, SAME, DynamicRule, Probe, nudged
-from mbfmu.fmi.scalars import Place
+from mbfmu.fmi.scalars import ScalarIndex
 
 EVALUATIONS = 4000
 """Evaluations of the derivatives an integration may take; a stiff model is not integrated to its stop time."""
@@ -333,7 +333,7 @@ def undeclared_dependency(probe: Probe) -> Iterator[str]:
 
 def _variable(reference: Any) -> int:
     """Return the value reference of a variable, for that of one of its elements too."""
-    return reference.reference if isinstance(reference, Place) else int(reference)
+    return reference.reference if isinstance(reference, ScalarIndex) else int(reference)
 
 
 def _slopes(

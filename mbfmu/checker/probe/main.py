@@ -23,7 +23,7 @@ LAST: tuple[tuple[DynamicRule, str], ...] = (
 Rows = tuple[tuple[DynamicRule, str], ...]
 
 
-class Table(NamedTuple):
+class RuleTable(NamedTuple):
     """The rules of one kind of FMU, with their sections; the last of the last says how the process ends.
 
     Args:
@@ -65,17 +65,17 @@ def _three(rows: Rows) -> Rows:
     return tuple((rule, SECTIONS3[rule]) for rule, _ in rows if rule in SECTIONS3)
 
 
-STEPPED = Table(
+STEPPED = RuleTable(
     life.VITAL, (*life.RULES, *values.RULES, *misuse.RULES), misuse.STRICT, (*misuse.MESSAGES, *LAST)
 )  # fmt: skip
-EXCHANGED = Table(exchange.VITAL, exchange.RULES)
-STEPPED3 = Table(
+EXCHANGED = RuleTable(exchange.VITAL, exchange.RULES)
+STEPPED3 = RuleTable(
     (*steps3.VITAL, *_three(STEPPED.vital)),
     (*_three(STEPPED.others), *steps3.RULES, *structure3.STEPPED),
     _three(STEPPED.strict),
     _three(STEPPED.last),
 )
-EXCHANGED3 = Table(
+EXCHANGED3 = RuleTable(
     _three(EXCHANGED.vital),
     (*_three(EXCHANGED.others[:-1]), *structure3.EXCHANGED, *_three(EXCHANGED.others[-1:])),
 )

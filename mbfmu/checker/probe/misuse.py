@@ -13,7 +13,7 @@ from fmpy.fmi2 import fmi2Fatal
 from mbfmu.checker.outcome import PRACTICE, NotApplicable
 from mbfmu.checker.probe.instance import Instance
 from mbfmu.checker.probe.probe import SAVED, DynamicRule, Probe, difference, not_finite
-from mbfmu.fmi.scalars import Place
+from mbfmu.fmi.scalars import ScalarIndex
 
 UNKNOWN = 4_000_000_000
 """A value reference no variable has, unless one has it."""
@@ -83,7 +83,10 @@ def unknown_reference(probe: Probe) -> Iterator[str]:
     """A value reference no variable has is refused, when got and when set."""
     taken = {v["reference"] for v in probe.job["variables"]}
     found: Any = next(n for n in count(UNKNOWN) if n not in taken)
-    unknown = {"base": "Real", "reference": found if probe.job["version"] == "2.0" else Place("Float64", found, 1, 0)}
+    unknown = {
+        "base": "Real",
+        "reference": found if probe.job["version"] == "2.0" else ScalarIndex("Float64", found, 1, 0),
+    }
     probe.legal = False
     for what in ("set", "got"):
         try:

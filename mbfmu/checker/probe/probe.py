@@ -15,7 +15,7 @@ from fmpy.fmi2 import fmi2Fatal, fmi2OK
 from mbfmu.checker.outcome import NotApplicable
 from mbfmu.checker.probe.instance import Instance, Outputs, Variable
 from mbfmu.fmi.instance import callbacks_of
-from mbfmu.fmi.scalars import Place
+from mbfmu.fmi.scalars import ScalarIndex
 
 STEPS = 20
 SAVED = 5
@@ -151,11 +151,11 @@ class Probe:
 def _place(job: dict[str, Any]) -> None:
     """Make places of the value references of a job."""
     job["outputs"] = {
-        kind: {name: Place(*place) for name, place in outputs.items()} for kind, outputs in job["outputs"].items()
+        kind: {name: ScalarIndex(*place) for name, place in outputs.items()} for kind, outputs in job["outputs"].items()
     }
-    job["states"] = [[Place(*state), Place(*rate)] for state, rate in job["states"]]
+    job["states"] = [[ScalarIndex(*state), ScalarIndex(*rate)] for state, rate in job["states"]]
     for variable in job["variables"]:
-        variable["reference"] = Place(*variable["reference"])
+        variable["reference"] = ScalarIndex(*variable["reference"])
 
 
 def difference(expected: list[Outputs], found: list[Outputs]) -> str | None:

@@ -38,7 +38,7 @@ from math import nan
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.events.modes import NEARLY_AT_REST, Modes, Rows, pulls
+from mbfmu.dae.events.modes import NEARLY_AT_REST, ModeParameters, Rows, pulls
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
 from mbfmu.dae.kkt import OverMass, SchurFactor
 from mbfmu.dae.parts.gaps import Switches
@@ -106,7 +106,7 @@ class _Event:
         self.q, self.v, self.z = ca.vertsplit(self.y, [0, dae.n, 2 * dae.n, self.y.numel()])
         self.r_N, self.r_T = len(self.switches.gaps), len(self.switches.frictions)
         self.r = self.r_N + self.r_T
-        self.modes = Modes(self.switches, self.given.p)
+        self.modes = ModeParameters(self.switches, self.given.p)
         n, n_z = self.plain.n, self.plain.n_z
         self.q_0, self.v_0, self.z_0 = self.q[:n], self.v[:n], self.z[:n_z]
         self.rows = Rows(self.plain, self.q_0, self.v_0, self.modes.given, self.t)

@@ -62,7 +62,7 @@ COUNT, TIME = "events.count", "events.time"
 """Names of the outputs with the number of events so far and the time of the last one."""
 
 
-class Modes:
+class ModeParameters:
     """The modes as parts of the column of all parameters.
 
     Args:
@@ -98,7 +98,7 @@ class Modes:
 
 
 def mode_sizes(switches: Switches) -> tuple[int, ...]:
-    """Return the sizes of the parts of `Modes`, without the parameters before them."""
+    """Return the sizes of the parts of `ModeParameters`, without the parameters before them."""
     r_N, r_T = len(switches.gaps), len(switches.frictions)
     return r_N, r_N, r_T, r_T, r_T, r_T, r_N, r_T, r_T, n_guards(switches), 1, 1
 
@@ -201,7 +201,7 @@ class _Switched:
         self.q, self.v, self.z = (ca.SX.sym(*item) for item in (("q", n), ("v", n), ("z", plain.n_z)))
         self.u, self.t = ca.SX.sym("u", len(self.outer)), ca.SX.sym("t")
         self.p = ca.SX.sym("p", plain.n_p + sum(mode_sizes(switches)))
-        self.modes = Modes(switches, self.p)
+        self.modes = ModeParameters(switches, self.p)
         self.q_0, self.s_q = ca.vertsplit(self.q, [0, plain.n, n])
         self.v_0, self.s_v = ca.vertsplit(self.v, [0, plain.n, n])
         self.rows = Rows(plain, self.q_0, self.v_0, self.modes.given, self.t)

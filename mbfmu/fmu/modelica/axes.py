@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mbfmu.fmi.reading import OuterFmu, Port, Terminal
+from mbfmu.fmi.reading import FmuVariable, OuterFmu, Terminal
 from mbfmu.fmu.interface import Variable
 
 KINDS = {
@@ -46,7 +46,7 @@ class Axis:
     driven: bool
 
 
-def axes(ports: Mapping[str, Port | Variable]) -> Iterator[Axis]:
+def axes(ports: Mapping[str, FmuVariable | Variable]) -> Iterator[Axis]:
     """Yield the axes that can have a flange, in the order of an FMU's variables, which are given by name."""
     rates = _rates(ports)
     for effort in ports.values():
@@ -75,7 +75,7 @@ def flanges(fmu: OuterFmu) -> dict[str, Axis]:
     return found | {axis.name if joints[axis.name] == 1 else axis.motion[0]: axis for axis in others}
 
 
-def _of_terminal(terminal: Terminal, ports: Mapping[str, Port]) -> Axis | None:
+def _of_terminal(terminal: Terminal, ports: Mapping[str, FmuVariable]) -> Axis | None:
     """Return the axis of a terminal with the members of a flange; None if it is no such terminal."""
     rates, members = _rates(ports), terminal.members
     for kind, (coordinate, rate, letter, _) in KINDS.items():
@@ -89,12 +89,12 @@ def _of_terminal(terminal: Terminal, ports: Mapping[str, Port]) -> Axis | None:
     return None
 
 
-def _rates(ports: Mapping[str, Port | Variable]) -> dict[str, str]:
+def _rates(ports: Mapping[str, FmuVariable | Variable]) -> dict[str, str]:
     """Return the names of time derivatives by those of what they derive."""
     return {port.derivative_of: port.name for port in ports.values() if port.derivative_of}
 
 
-def _fits(axis: Axis, ports: Mapping[str, Port | Variable]) -> bool:
+def _fits(axis: Axis, ports: Mapping[str, FmuVariable | Variable]) -> bool:
     """Return whether the variables of an axis are there, with the causalities, types and units of a flange."""
     *_, units = KINDS[axis.kind]
     found = [ports.get(name) for name in (*axis.motion, axis.effort)]

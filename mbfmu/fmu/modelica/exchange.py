@@ -10,7 +10,7 @@ onto the constraints, is `reinit`, as Modelica changes states at events alone.
 from collections.abc import Iterable, Sequence
 
 from mbfmu.errors import FmuError
-from mbfmu.fmi.reading import OuterFmu, Port
+from mbfmu.fmi.reading import FmuVariable, OuterFmu
 from mbfmu.fmu.modelica.axes import TYPES
 from mbfmu.fmu.modelica.language import identifier, row, text_of
 
@@ -86,12 +86,14 @@ FUNCTIONS = "".join([
 """The functions in C, and the external object that they act on."""
 
 
-def parameters_of(fmu: OuterFmu) -> list[Port]:
+def parameters_of(fmu: OuterFmu) -> list[FmuVariable]:
     """Return the parameters of an FMU that the block has too."""
     return [port for port in fmu.ports.values() if port.causality == "parameter" and port.type in TYPES and port.start]
 
 
-def exchange_block(fmu: OuterFmu, ports: Sequence[Port], motions: Iterable[str], home: str, library: bool) -> list[str]:
+def exchange_block(
+    fmu: OuterFmu, ports: Sequence[FmuVariable], motions: Iterable[str], home: str, library: bool
+) -> list[str]:
     """Return the lines of the block.
 
     Args:
@@ -164,12 +166,12 @@ def exchange_block(fmu: OuterFmu, ports: Sequence[Port], motions: Iterable[str],
     ]
 
 
-def _parameter(port: Port) -> str:
+def _parameter(port: FmuVariable) -> str:
     unit = f"(unit={text_of(port.unit)})" if port.unit else ""
     return f"parameter {port.type} {identifier(port.name)}{unit} = {_literal(port)} {text_of(port.description)};"
 
 
-def _literal(port: Port) -> str:
+def _literal(port: FmuVariable) -> str:
     """Return the start value of a parameter as Modelica writes it."""
     text = str(port.start)
     if port.type == "Boolean":
@@ -177,15 +179,15 @@ def _literal(port: Port) -> str:
     return repr(float(text)) if port.type == "Real" else str(int(text))
 
 
-def _references(ports: Iterable[Port]) -> str:
+def _references(ports: Iterable[FmuVariable]) -> str:
     return row((str(port.reference) for port in ports), "0")
 
 
-def _types(ports: Iterable[Port]) -> str:
+def _types(ports: Iterable[FmuVariable]) -> str:
     return row((str(TYPES.index(port.type)) for port in ports), "0")
 
 
-def _reals(ports: Iterable[Port]) -> str:
+def _reals(ports: Iterable[FmuVariable]) -> str:
     """Return the values of some variables as real numbers."""
     return row(
         (f"if {identifier(port.name)} then 1.0 else 0.0" if port.type == "Boolean" else identifier(port.name)
@@ -194,6 +196,6 @@ def _reals(ports: Iterable[Port]) -> str:
     )  # fmt: skip
 
 
-def _whole(port: Port, value: str) -> str:
+def _whole(port: FmuVariable, value: str) -> str:
     """Return a real number as a value of a variable's type."""
     return {"Real": value, "Integer": f"integer({value} + 0.5)", "Boolean": f"{value} > 0.5"}[port.type]

@@ -8,7 +8,7 @@ model exchange they are the same.
 from collections.abc import Iterable
 
 from mbfmu.errors import FmuError
-from mbfmu.fmi.reading import OuterFmu, Port
+from mbfmu.fmi.reading import FmuVariable, OuterFmu
 from mbfmu.fmu.modelica.axes import KINDS, LIBRARY, TYPES, Axis, flanges
 from mbfmu.fmu.modelica.exchange import INTERNAL, exchange_block, parameters_of
 from mbfmu.fmu.modelica.language import PACKAGE_ICON, icon, identifier, placed, places, text_of
@@ -100,7 +100,7 @@ def _types_of(fmus: Iterable[OuterFmu]) -> list[str]:
     return [type for type in TYPES if type == "Real" or type in types]
 
 
-def signals_of(fmu: OuterFmu) -> list[Port]:
+def signals_of(fmu: OuterFmu) -> list[FmuVariable]:
     """Return the inputs and outputs that have connectors.
 
     Raises:
@@ -197,7 +197,7 @@ def _no_two_alike(model: str, names: Iterable[str], own: Iterable[str]) -> None:
         seen[key] = f"'{name}'"
 
 
-def _declared(types: dict[str, str], port: Port) -> str:
+def _declared(types: dict[str, str], port: FmuVariable) -> str:
     each, shape = ("each ", f"[{', '.join(map(str, port.shape))}]") if port.shape else ("", "")
     unit = f"({each}unit={text_of(port.unit)})" if port.unit else ""
     return f"{types[f'{port.type}{port.causality.title()}']} {identifier(port.name)}{shape}{unit}"

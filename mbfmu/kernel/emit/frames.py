@@ -170,7 +170,7 @@ def _case(function: Any, called: Any, how: Written, tables: Tables) -> tuple[str
     return f"{{ {' '.join([*before, call, *after])} }}", room + how.work
 
 
-class Frame:
+class MatrixText:
     """The C text of an MX Function.
 
     Args:

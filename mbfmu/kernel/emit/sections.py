@@ -25,7 +25,7 @@ LENGTH_IN_LANES = 1200
 """The same in code for several instances, where a value in the work vector costs more."""
 
 
-class Line(NamedTuple):
+class CodeLine(NamedTuple):
     """A line of straight code.
 
     Args:
@@ -57,7 +57,7 @@ class Code(NamedTuple):
     included: tuple[str, ...] = ()
 
 
-def as_one(always: Sequence[Line], sometimes: Sequence[Line], asked: str) -> Code:
+def as_one(always: Sequence[CodeLine], sometimes: Sequence[CodeLine], asked: str) -> Code:
     """Return straight code as one function.
 
     Args:
@@ -70,7 +70,7 @@ def as_one(always: Sequence[Line], sometimes: Sequence[Line], asked: str) -> Cod
 
 
 def in_sections(
-    always: Sequence[Line], sometimes: Sequence[Line], asked: str, name: str, length: int, waiting: int
+    always: Sequence[CodeLine], sometimes: Sequence[CodeLine], asked: str, name: str, length: int, waiting: int
 ) -> Code:
     """Return straight code as a function that calls its sections, or as a whole where few values wait.
 
@@ -95,7 +95,7 @@ def in_sections(
     return Code(_text([*calls[:first_ones], *_if(asked, calls[first_ones:])]), work, sections)
 
 
-def _uses(lines: Sequence[Line]) -> list[int]:
+def _uses(lines: Sequence[CodeLine]) -> list[int]:
     """Return the number of the last line that takes the value of each line; its own for leaves and where none does."""
     found = list(range(len(lines)))
     for k, line in enumerate(lines):
@@ -143,7 +143,7 @@ def _slots(uses: Sequence[int], section_of: Sequence[int]) -> tuple[dict[int, in
     return slots, size
 
 
-def _section(lines: Sequence[Line], bound: tuple[int, int], slots: Mapping[int, int]) -> str:
+def _section(lines: Sequence[CodeLine], bound: tuple[int, int], slots: Mapping[int, int]) -> str:
     """Return a section: its lines, each value of another section read where it is needed first."""
     written: list[str] = []
     held: dict[str, int] = {}  # the line whose value each variable has

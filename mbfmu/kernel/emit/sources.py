@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mbfmu.dae.merged import operations, own_operations
-from mbfmu.kernel.emit.frames import Frame, Written, callees, choice, unwanted_results
+from mbfmu.kernel.emit.frames import MatrixText, Written, callees, choice, unwanted_results
 from mbfmu.kernel.emit.places import Tables
 from mbfmu.kernel.emit.sections import Code
 from mbfmu.kernel.emit.straight import straight
@@ -181,7 +181,7 @@ class _File:
             name, plain = self._named(function, name), partial(straight, lanes=self.lanes)
             return shortened(function, unwanted, name, plain, not self.lanes) or plain(function, unwanted, name)
         if function.is_a("MXFunction"):
-            frame = Frame(function, unwanted, self.write, self.tables)
+            frame = MatrixText(function, unwanted, self.write, self.tables)
             return Code(frame.text, frame.work)
         return Code(*choice(function, self.write, self.tables))
 

@@ -11,7 +11,7 @@ from mbfmu.kernel.emit.instructions import LEAVES, read_instructions
 from mbfmu.kernel.emit.operations import PLAIN, literal, operation
 from mbfmu.kernel.emit.ordering import ordered
 from mbfmu.kernel.emit.program import CONSTANT, Nodes, Program
-from mbfmu.kernel.emit.sections import LENGTH, LENGTH_IN_LANES, WAITING, Code, Line, as_one, in_sections
+from mbfmu.kernel.emit.sections import LENGTH, LENGTH_IN_LANES, WAITING, Code, CodeLine, as_one, in_sections
 
 Instruction = tuple[int, Any, tuple[int, ...]]
 """CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills.
@@ -48,18 +48,18 @@ def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = 
 
     patterns = {code: _pattern(code, name) for code in {code for code, _, _ in instructions} - LEAVES - {ca.OP_OUTPUT}}
 
-    def line(k: int) -> Line:
+    def line(k: int) -> CodeLine:
         code, given, to = instructions[k]
         held = made_by[k] if single else given
         takes = [place[each] for each in made_by[k]] if long else ()
         filled = f"a{k if single else to[0]}"
         if code in patterns:
-            return Line(patterns[code].format(filled, *held), filled, takes, leaf=False)
+            return CodeLine(patterns[code].format(filled, *held), filled, takes, leaf=False)
         if code == ca.OP_OUTPUT:
             guard = f"if (res[{to[0]}]) " if to[0] in unwanted and len(unwanted) > 1 else ""
-            return Line(f"{guard}res[{to[0]}][{to[1]}] = a{held[0]};", "", takes, leaf=False)
+            return CodeLine(f"{guard}res[{to[0]}][{to[1]}] = a{held[0]};", "", takes, leaf=False)
         expression = f"arg[{given[0]}][{given[1]}]" if code == ca.OP_INPUT else f"SAME({literal(given)})"
-        return Line(f"{filled} = {expression};", filled, takes, leaf=True)
+        return CodeLine(f"{filled} = {expression};", filled, takes, leaf=True)
 
     first, then = [line(k) for k in always], [line(k) for k in sometimes]
     asked = " || ".join(f"res[{which}]" for which in sorted(unwanted))

@@ -27,7 +27,7 @@ of a tree of 1000 links take 5 to 8 per cent less; from 1/25 on the code becomes
 
 
 @dataclass(frozen=True)
-class Run:
+class OperationChain:
     """Operations of one kind, each of which takes the result of the one before.
 
     Args:
@@ -59,7 +59,7 @@ class Layers:
     layer: Nodes
     loops: int
     before: dict[int, int]
-    runs: dict[int, Run]
+    runs: dict[int, OperationChain]
 
     @property
     def statements(self) -> int:
@@ -83,7 +83,7 @@ def find_layers(program: Program, most: float) -> Layers | None:
     return found if found.statements <= most else None
 
 
-def operands_alone(program: Program, runs: Mapping[int, Run], node: int) -> Nodes:
+def operands_alone(program: Program, runs: Mapping[int, OperationChain], node: int) -> Nodes:
     """Return the operands, without leaves, of a node of no layer, or of the run that it stands for."""
     used = program.operands[node]
     if node in runs:
@@ -111,7 +111,7 @@ def _forms(program: Program) -> Nodes:
     return np.where(used < 0, -2, np.where(program.leaf[used], program.kind[used], -1))
 
 
-def _runs(program: Program) -> Iterator[Run]:
+def _runs(program: Program) -> Iterator[OperationChain]:
     """Yield the runs of at least `LONGEST` operations whose other operands have one form."""
     shown = np.array([item.node for item in program.outputs], dtype=np.int64)
     uses = np.bincount(np.append(program.operands[program.operands >= 0], shown), minlength=len(program.kind))
@@ -130,7 +130,7 @@ def _runs(program: Program) -> Iterator[Run]:
         while before[members[-1]] >= 0:
             members.append(before[members[-1]])
         if len(members) >= LONGEST:
-            yield Run(np.array(members[::-1]), int(place[node]), int(1 - place[node]))
+            yield OperationChain(np.array(members[::-1]), int(place[node]), int(1 - place[node]))
 
 
 def _alike(program: Program, nodes: Nodes, most: float) -> list[Nodes] | None:
@@ -285,7 +285,7 @@ class _Places:
     A layer can share a loop of as many turns with what it takes turn by turn, and with what it does not take.
     """
 
-    def __init__(self, program: Program, members: Sequence[Nodes], runs: Mapping[int, Run]) -> None:
+    def __init__(self, program: Program, members: Sequence[Nodes], runs: Mapping[int, OperationChain]) -> None:
         self.program, self.members, self.runs = program, members, runs
         self.layer = np.full(len(program.kind), -1)
         for number, each in enumerate(members):
@@ -349,7 +349,7 @@ class _Places:
         return int(max(loops.max(initial=0), self.before[used[layer < 0]].max(initial=0)))
 
 
-def _placed(program: Program, members: Sequence[Nodes], runs: dict[int, Run]) -> Layers:
+def _placed(program: Program, members: Sequence[Nodes], runs: dict[int, OperationChain]) -> Layers:
     """Return layers with their loops, and the places of other nodes and runs."""
     places = _Places(program, members, runs)
     free = (places.layer < 0) & ~program.leaf

@@ -52,7 +52,7 @@ FEW = 4
 
 
 @dataclass(frozen=True)
-class Plan:
+class LoopPlan:
     """The place of each operation of a program.
 
     Args:
@@ -117,7 +117,7 @@ def with_loops(program: Program, unwanted: Collection[int], is_part: bool = Fals
     return Code(text.text(), text.size)
 
 
-def make_plan(program: Program, families: Families, least: float) -> Plan | None:
+def make_plan(program: Program, families: Families, least: float) -> LoopPlan | None:
     """Return the place of each operation; None if less than `least` of them are in loops."""
     begin, end = turns_together(families)
     held, first, last = best_turns(begin, end)
@@ -176,7 +176,7 @@ class _Graph:
         bad[list(back & ahead)] = True
         return self.kept & bad[self.component[: self.count]]
 
-    def plan(self) -> Plan:
+    def plan(self) -> LoopPlan:
         """Return the plan that puts each operation into the first loop, or before the first loop, that it can be in."""
         middle = self.families.members[:, (self.first + self.last) // 2]
         recurrences = defaultdict(list)
@@ -209,7 +209,7 @@ class _Graph:
                 within[used].append(user)
         families = {family: (int(loop[family]), int(middle[family])) for family in np.flatnonzero(self.kept).tolist()}
         order = tuple(in_order(families, within))
-        return Plan(self.first, self.last, directions, loop, order, self.looped, self.single, before, again)
+        return LoopPlan(self.first, self.last, directions, loop, order, self.looped, self.single, before, again)
 
     def _late(
         self, recurrences: Iterable[Sequence[int]], loop: Nodes, before: Nodes, steps: Sequence[int]
@@ -283,7 +283,7 @@ class _Writer(LoopText):
     row of the work vector. After the loop ``e7`` is its value in the last turn.
     """
 
-    def __init__(self, program: Program, families: Families, plan: Plan, unwanted: Collection[int]) -> None:
+    def __init__(self, program: Program, families: Families, plan: LoopPlan, unwanted: Collection[int]) -> None:
         super().__init__(program, unwanted)
         self.families, self.plan = families, plan
         self.turns = range(plan.first, plan.last + 1)

@@ -19,13 +19,13 @@ from mbfmu.run.model import Progress
 from mbfmu.run.simulate import simulate
 from mbfmu.show.viewer.looks import Look, looks_of
 from mbfmu.show.viewer.modes import motion_of_mode
-from mbfmu.show.viewer.motion import Trajectory, motion_of_model, motion_of_result, read_result, together
+from mbfmu.show.viewer.motion import ShownMotion, motion_of_model, motion_of_result, read_result, together
 from mbfmu.show.viewer.page import Page, page_of, refuse_deformation, refuse_page
 
 __all__ = [
     "Look",
     "Page",
-    "Trajectory",
+    "ShownMotion",
     "looks_of",
     "motion_of_mode",
     "motion_of_model",
@@ -171,7 +171,7 @@ def _motion_of_run(
     up: str | None,
     model: Mechanism | Mapping[str, Mechanism] | None,
     reading: Mapping[str, Any],
-) -> Trajectory:
+) -> ShownMotion:
     if model is None:
         return motion_of_result(run, label, up)
     if not isinstance(model, Mapping):

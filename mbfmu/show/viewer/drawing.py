@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.show.viewer.bending import Skin, skin_of
-from mbfmu.show.viewer.geometry import Place
-from mbfmu.show.viewer.motion import Trajectory
+from mbfmu.show.viewer.geometry import JointPosition
+from mbfmu.show.viewer.motion import ShownMotion
 
 Array = npt.NDArray[np.float64]
 
@@ -126,14 +126,14 @@ class Cylinder:
         shortest: least distance from foot to eye in the run, m.
     """
 
-    joint: Place
+    joint: JointPosition
     foot: Array
     mouth: Array
     eye: Array
     shortest: float
 
 
-def drawing_of(motion: Trajectory, some: npt.NDArray[np.int64] | None = None) -> Drawing:
+def drawing_of(motion: ShownMotion, some: npt.NDArray[np.int64] | None = None) -> Drawing:
     """Return the solids that show a motion's bodies and joints, but not their looks.
 
     Args:
@@ -177,7 +177,7 @@ def drawing_of(motion: Trajectory, some: npt.NDArray[np.int64] | None = None) ->
     return found
 
 
-def cylinder_of(motion: Trajectory, joint: Place) -> Cylinder | None:
+def cylinder_of(motion: ShownMotion, joint: JointPosition) -> Cylinder | None:
     """Return the cylinder that a sliding joint between two moving bodies shows as; None if it is none.
 
     Barrel and rod reach from the attachment of one body that is farthest back on the joint's axis to the attachment of
@@ -207,7 +207,7 @@ def cylinder_of(motion: Trajectory, joint: Place) -> Cylinder | None:
     return max(found, key=lambda item: item[0])[1] if found else None
 
 
-def _on_axis(point: Array, joint: Place, size: float) -> bool:
+def _on_axis(point: Array, joint: JointPosition, size: float) -> bool:
     arm = point - joint.start
     return bool(np.linalg.norm(arm - (arm @ joint.axis) * joint.axis) < 0.02 * size)
 
@@ -288,7 +288,7 @@ def _draw_body(
         found.ball(body, point, r)
 
 
-def _draw_lines(found: Drawing, motion: Trajectory, body: str, radius: float, layers: dict[str, float]) -> None:
+def _draw_lines(found: Drawing, motion: ShownMotion, body: str, radius: float, layers: dict[str, float]) -> None:
     """Draw a flexible body without a surface as bars from its frame_a to its other frames."""
     hub = _raised(np.zeros(motion.dim), layers[body])
     found.ball(body, hub, radius)
@@ -298,7 +298,7 @@ def _draw_lines(found: Drawing, motion: Trajectory, body: str, radius: float, la
             found.ball(frame, hub, radius)
 
 
-def _draw_arms(found: Drawing, motion: Trajectory, radius: float, layers: dict[str, float]) -> None:
+def _draw_arms(found: Drawing, motion: ShownMotion, radius: float, layers: dict[str, float]) -> None:
     """Draw bars from the frames of flexible bodies to joints beside them, which rigid parts hold there."""
     held = {*motion.geometry.bent, *motion.geometry.owners}
     ends = [((item.near, item.start), (item.far, item.end)) for item in motion.geometry.joints]
@@ -310,7 +310,7 @@ def _draw_arms(found: Drawing, motion: Trajectory, radius: float, layers: dict[s
 
 
 def _draw_joint(
-    found: Drawing, motion: Trajectory, joint: Place, radius: float, layers: dict[str, float], cylinder: bool
+    found: Drawing, motion: ShownMotion, joint: JointPosition, radius: float, layers: dict[str, float], cylinder: bool
 ) -> None:
     planar = motion.dim == 2
     start, end = _raised(joint.start, layers[joint.near]), _raised(joint.end, layers[joint.far])
@@ -340,7 +340,9 @@ def _draw_joint(
             found.tube("", at - 3.2 * radius * up, at, 2.4 * radius, "ground", 0.9 * radius)
 
 
-def _draw_slide(found: Drawing, motion: Trajectory, joint: Place, radius: float, layers: dict[str, float]) -> None:
+def _draw_slide(
+    found: Drawing, motion: ShownMotion, joint: JointPosition, radius: float, layers: dict[str, float]
+) -> None:
     """Draw a rail on the body of frame_a, as long as the way in the run, and a block on the body of frame_b."""
     start, end = _raised(joint.start, layers[joint.near]), _raised(joint.end, layers[joint.far])
     way = motion.track(joint.far, joint.end) - motion.track(joint.near, joint.start)
@@ -378,7 +380,7 @@ def _distinct(points: Array) -> Array:
     return np.unique(points.round(9), axis=0) if len(points) else points
 
 
-def _layers(motion: Trajectory, slides: Iterable[Place]) -> dict[str, float]:
+def _layers(motion: ShownMotion, slides: Iterable[JointPosition]) -> dict[str, float]:
     """Return the height of each body above the plane, m, such that jointed bodies lie side by side; zero in space."""
     names = ["", *motion.bodies]
     if motion.dim == 3:

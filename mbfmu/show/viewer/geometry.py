@@ -32,7 +32,7 @@ class Attachments:
 
 
 @dataclass(frozen=True)
-class Place:
+class JointPosition:
     """The place of a joint on its two bodies.
 
     Args:
@@ -69,7 +69,7 @@ class Geometry:
     """
 
     bodies: Mapping[str, Attachments]
-    joints: tuple[Place, ...]
+    joints: tuple[JointPosition, ...]
     down: Array
     looks: tuple[Look, ...] = ()
     bent: Mapping[str, Bent] = field(default_factory=dict)
@@ -134,7 +134,9 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
     for number, hinge in enumerate(skeleton.joints):
         near, far = carrier(hinge.near, hinge.start), carrier(hinge.far, hinge.end)
         n = origin[near][1].T @ axes[number]
-        joints.append(Place(hinge.name, hinge.motion, near, far, seen(near, hinge.start), seen(far, hinge.end), n))
+        joints.append(
+            JointPosition(hinge.name, hinge.motion, near, far, seen(near, hinge.start), seen(far, hinge.end), n)
+        )
     return Geometry(bodies, tuple(joints), np.array(skeleton.down[:dim]), looks, bent, owners)
 
 

@@ -15,7 +15,7 @@ from mbfmu.prepared.prepare import prepare
 from mbfmu.prepared.settings import RunSettings, StateSettings
 from mbfmu.show.viewer.geometry import geometry_of
 from mbfmu.show.viewer.looks import Look
-from mbfmu.show.viewer.motion import Trajectory, motion_of_coordinates, unit_of
+from mbfmu.show.viewer.motion import ShownMotion, motion_of_coordinates, unit_of
 
 PERIODS, PICTURES = 3, 240
 """Number of periods that are shown, and of pictures."""
@@ -42,7 +42,7 @@ class ModeArguments(StateSettings):
 
 
 @takes(ModeArguments)
-def motion_of_mode(shown: ModeArguments) -> tuple[Trajectory, Mode]:
+def motion_of_mode(shown: ModeArguments) -> tuple[ShownMotion, Mode]:
     """Return the motion of a mechanism in one of its modes, without its damping, and the mode.
 
     Three periods are shown; a mode that does not oscillate is shown as if it did, so that its shape is seen.
@@ -65,7 +65,7 @@ def motion_of_mode(shown: ModeArguments) -> tuple[Trajectory, Mode]:
     shape = linear.V @ mode.shape
     largest = float(np.abs(shape).max(initial=0.0))
 
-    def moved(amplitude: float) -> Trajectory:
+    def moved(amplitude: float) -> ShownMotion:
         q = linear.q0 + amplitude * np.real(turn[:, None] * shape)
         some = np.flatnonzero(np.abs(shape) > MOVING * largest)
         names = tuple(linear.coordinates[k] for k in some)

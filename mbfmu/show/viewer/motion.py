@@ -23,7 +23,7 @@ from mbfmu.prepared.settings import RunSettings
 from mbfmu.run.inputs import courses, formulas
 from mbfmu.run.model import Progress, run_prepared
 from mbfmu.show.viewer.bending import Bent
-from mbfmu.show.viewer.geometry import Attachments, Geometry, Place, geometry_of, planar, poses_of, spatial
+from mbfmu.show.viewer.geometry import Attachments, Geometry, JointPosition, geometry_of, planar, poses_of, spatial
 from mbfmu.show.viewer.looks import Look
 
 Array = npt.NDArray[np.float64]
@@ -39,7 +39,7 @@ OPEN = 1e-3
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class ShownMotion:
     """A mechanism over a run.
 
     Args:
@@ -109,7 +109,7 @@ class MotionArguments(RunSettings):
 
 
 @takes(MotionArguments)
-def motion_of_model(run: MotionArguments) -> Trajectory:
+def motion_of_model(run: MotionArguments) -> ShownMotion:
     """Return the motion of a mechanism in a run.
 
     Raises:
@@ -137,7 +137,7 @@ def motion_of_result(
     model: Model | None = None,
     looks: tuple[Look, ...] = (),
     component: str = "",
-) -> Trajectory:
+) -> ShownMotion:
     """Return the motion in a recorded run.
 
     With a model, its geometry moves as the run says: by the poses of its bodies, ``NAME.r_0[k]`` with ``NAME.phi`` or
@@ -177,7 +177,7 @@ def motion_of_result(
     return _checked(motion_of_coordinates(dae, geometry, q, result, up), source, model.name)
 
 
-def motion_of_coordinates(dae: Dae, geometry: Geometry, q: Array, result: Result, up: str | None = None) -> Trajectory:
+def motion_of_coordinates(dae: Dae, geometry: Geometry, q: Array, result: Result, up: str | None = None) -> ShownMotion:
     """Return the motion in which the coordinates q, shape (n_t, n), are given at the times of a result."""
     r, R = poses_of(dae, geometry.whole, q, result.time)
     eta = {
@@ -189,7 +189,7 @@ def motion_of_coordinates(dae: Dae, geometry: Geometry, q: Array, result: Result
 
 def _bent(
     result: Result, geometry: Geometry, r: Array, R: Array, eta: Mapping[str, Array], up: str | None
-) -> Trajectory:
+) -> ShownMotion:
     """Return a motion, with the frames of the flexible bodies behind the bodies.
 
     Args:
@@ -207,10 +207,10 @@ def _bent(
         places.append(r[:, [number]] + (R[:, [number]] @ at[..., None])[..., 0])
         turns.append(R[:, [number]] @ way)
     found = np.concatenate(places, axis=1), np.concatenate(turns, axis=1)
-    return Trajectory(result, *found, geometry, _upward(up, r.shape[2], geometry), eta)
+    return ShownMotion(result, *found, geometry, _upward(up, r.shape[2], geometry), eta)
 
 
-def together(motions: Mapping[str, Trajectory]) -> Trajectory:
+def together(motions: Mapping[str, ShownMotion]) -> ShownMotion:
     """Return the motion of several mechanisms in one run, each with its name in front of those of its parts.
 
     Args:
@@ -223,7 +223,7 @@ def together(motions: Mapping[str, Trajectory]) -> Trajectory:
     if len({item.dim for item in motions.values()}) > 1:
         raise UsageError(f"{', '.join(motions)}: a picture has mechanisms in the plane or in space, and not both")
     bodies: dict[str, Attachments] = {}
-    joints: list[Place] = []
+    joints: list[JointPosition] = []
     looks: list[Look] = []
     bent: dict[str, Bent] = {}
     owners: dict[str, str] = {}
@@ -242,7 +242,7 @@ def together(motions: Mapping[str, Trajectory]) -> Trajectory:
         eta |= {full[body]: values for body, values in item.eta.items()}
     r, R = (np.concatenate([getattr(item, part) for item in motions.values()], axis=1) for part in "rR")
     geometry = Geometry(bodies, tuple(joints), first.geometry.down, tuple(looks), bent, owners)
-    return Trajectory(first.result, r, R, geometry, first.up, eta)
+    return ShownMotion(first.result, r, R, geometry, first.up, eta)
 
 
 def read_result(path: str | os.PathLike[str]) -> Result:
@@ -264,7 +264,7 @@ def unit_of(name: str) -> str:
     return UNITS.get(name.rsplit(".", 1)[-1], "J" if name.startswith("energy.") else "")
 
 
-def _checked(motion: Trajectory, source: str, model: str) -> Trajectory:
+def _checked(motion: ShownMotion, source: str, model: str) -> ShownMotion:
     """Return a motion; warn if it opens a joint."""
     worst, where = 0.0, ""
     for item in motion.geometry.joints:
@@ -285,7 +285,7 @@ def _checked(motion: Trajectory, source: str, model: str) -> Trajectory:
     return motion
 
 
-def _placed(result: Result, geometry: Geometry, prefix: str, up: str | None, source: str = "") -> Trajectory:
+def _placed(result: Result, geometry: Geometry, prefix: str, up: str | None, source: str = "") -> ShownMotion:
     bodies = [prefix + body for body in geometry.whole]
     dim = len(geometry.down)
     r = np.stack([_track(result, f"{body}.r_0", dim) for body in bodies], axis=1)
@@ -328,7 +328,7 @@ def _geometry_of_result(result: Result, source: str) -> Geometry:
             anchors.append(arm if turn is None else turn[0].T @ arm)
         attachments[body] = Attachments(None, np.array(anchors))
     zero = np.zeros(dim)
-    joints = tuple(Place(f"{body}.frame_a", "", body, body, zero, zero, zero) for body in attachments)
+    joints = tuple(JointPosition(f"{body}.frame_a", "", body, body, zero, zero, zero) for body in attachments)
     return Geometry(attachments, joints, zero)
 
 

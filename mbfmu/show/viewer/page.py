@@ -21,7 +21,7 @@ from mbfmu.base.result import KINDS, Result, coordinates
 from mbfmu.errors import UsageError
 from mbfmu.show.viewer.bending import Skin
 from mbfmu.show.viewer.drawing import drawing_of
-from mbfmu.show.viewer.motion import Trajectory, unit_of
+from mbfmu.show.viewer.motion import ShownMotion, unit_of
 
 Array = npt.NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Page:
         )
 
 
-def page_of(motion: Trajectory, title: str, subtitle: str = "", deformation: float = 1.0) -> Page:
+def page_of(motion: ShownMotion, title: str, subtitle: str = "", deformation: float = 1.0) -> Page:
     """Return a page that plays a motion.
 
     Args:
@@ -134,7 +134,7 @@ def refuse_deformation(factor: float) -> None:
         raise UsageError(f"the factor of the deformation is {factor}: it must be a finite number from 0 on")
 
 
-def _content(motion: Trajectory) -> dict[str, Any]:
+def _content(motion: ShownMotion) -> dict[str, Any]:
     """Return a motion as data for the page's script."""
     places = {body: number for number, body in enumerate(motion.bodies)}
     places[""] = -1
@@ -218,7 +218,7 @@ def _poses(r: Array, R: Array) -> Array:
     return np.concatenate([r, Q[..., 3:], Q[..., :3]], axis=2)
 
 
-def _tips(motion: Trajectory) -> list[tuple[str, Array]]:
+def _tips(motion: ShownMotion) -> list[tuple[str, Array]]:
     """Return the point of each body whose trace is drawn: the attachment that moves most."""
     found = []
     for body, attached in motion.geometry.bodies.items():
