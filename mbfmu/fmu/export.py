@@ -169,13 +169,8 @@ def export(request: ExportArguments) -> Path:
         raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
     if "me" in KINDS[request.kind]:
         _check_exchange(request.kind, native, request.stepper, request.options, request.tolerance, request.real_time)
-    phases = [
-        DERIVE,
-        *([START, WRITE] if native else []),
-        *map(compiling, platforms),
-        *([] if native else [START]),
-        PACK,
-    ]
+    compiled = [*map(compiling, platforms)]
+    phases = [DERIVE, *([START, WRITE, *compiled] if native else [*compiled, START]), PACK]
 
     def tell(phase: str) -> None:
         request.progress(phase, phases.index(phase) / len(phases))

@@ -127,7 +127,7 @@ def linked_sources(bundle: Bundle, written: Callable[[str, str], None] = lambda 
     sizes = _sizes(bundle)
     room = 2 * sizes["NZ"] + max(bundle.nx, bundle.nqv + 1) + work
     entries = (entry for entry in _entries(bundle) if "_tangent" not in entry and "_rates" not in entry)
-    header = _kernel_header("", (), {**CONSTANTS, **sizes, "WORK_SIZE": room, "UNDIFFERENTIATED": 1}, entries)
+    header = _kernel_header("", (), {**CONSTANTS, **sizes, "WORK_SIZE": room}, entries)
     written("kernel.h", header)
     return {**sources, "kernel.h": header}
 

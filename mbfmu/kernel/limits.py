@@ -1,7 +1,4 @@
-"""The limits of the loops that run a kernel, and of the messages on its runs: Python and C read this one table.
-
-This file is packed into every FMU beside `runtime`, so it needs nothing but the standard library.
-"""
+"""The limits of the loops that run a kernel, and of the messages on its runs: Python and C read this one table."""
 
 from collections.abc import Mapping
 

@@ -801,7 +801,7 @@ double core_next_event(struct core *m) {
 
 #endif
 
-#ifndef UNDIFFERENTIATED
+#ifdef TANGENTS
 /* -- derivatives ------------------------------------------------------------------------------------------------- */
 
 #ifdef EXCHANGE

@@ -202,7 +202,7 @@ enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const d
 /* The same for n value references that are all of another type. Each value got is the one nearest to the double. */
 enum outcome core_get_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, int value[]);
 enum outcome core_set_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, const int value[]);
-#ifndef UNDIFFERENTIATED /* as by a kernel that has no tangents */
+#ifdef TANGENTS
 #ifndef EXCHANGE
 /* Set time derivatives of inputs, or get those of outputs; each order must be 1. */
 enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
