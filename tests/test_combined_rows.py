@@ -19,7 +19,7 @@ from states import assert_same_motion, column, matrix
 import mbfmu
 from mbfmu import Result, Sensitivity
 from mbfmu.dae import COORDINATES, Dae, derive
-from mbfmu.dae.combined_rows import CombinedRows
+from mbfmu.dae.linear_algebra.combined_rows import CombinedRows
 from mbfmu.model import (
     Body,
     BodyShape,

@@ -14,8 +14,8 @@ from random_mechanisms import in_space
 
 import mbfmu
 from mbfmu.dae import JointTree, derive
-from mbfmu.dae.cuts import Cuts, CutWeights
-from mbfmu.dae.edges import Edge
+from mbfmu.dae.tree.cuts import Cuts, CutWeights
+from mbfmu.dae.tree.edges import Edge
 from mbfmu.model import RotationalSpring, flatten
 
 

@@ -19,7 +19,7 @@ from scipy.integrate import DOP853, RK45
 
 import mbfmu
 from mbfmu.dae import absolute
-from mbfmu.dae.merged import operations, own_operations
+from mbfmu.dae.linear_algebra.merged import operations, own_operations
 from mbfmu.errors import StepperError
 from mbfmu.kernel import compose, vector
 from mbfmu.kernel.emit.sources import called

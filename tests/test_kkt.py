@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.dae.linear_algebra.kkt import OverMass, SchurFactor
 
 
 def kkt_factor(M: Any, C: Any, lengths: tuple[float, ...] = ()) -> SchurFactor:

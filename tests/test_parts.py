@@ -16,7 +16,7 @@ from mbfmu.dae.states import with_states
 ROOT = Path(__file__).parents[1]
 PARTS = ROOT / "mbfmu" / "dae" / "parts"
 STUB = ROOT / "stubs" / "casadi" / "__init__.pyi"
-BELOW = ("mbfmu.dae.parts.", "mbfmu.dae.merged", "mbfmu.dae.signals")
+BELOW = ("mbfmu.dae.parts.", "mbfmu.dae.linear_algebra.merged", "mbfmu.dae.signals")
 
 
 @pytest.mark.parametrize("path", sorted(PARTS.glob("*.py")), ids=lambda path: path.stem)

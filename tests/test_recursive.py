@@ -20,10 +20,10 @@ from two_frames import random_axis
 
 import mbfmu
 from mbfmu.dae import Dae, derive
-from mbfmu.dae.articulated import Articulated
 from mbfmu.dae.joint import JointTree
-from mbfmu.dae.recursive import inverse_dynamics, link_rates, mass_matrix
-from mbfmu.dae.tree_factor import TreeFactor, is_shallow
+from mbfmu.dae.tree.articulated import Articulated
+from mbfmu.dae.tree.recursive import inverse_dynamics, link_rates, mass_matrix
+from mbfmu.dae.tree.tree_factor import TreeFactor, is_shallow
 from mbfmu.kernel import compose, vector
 from mbfmu.kernel.emit.program import read_program
 from mbfmu.kernel.runtime import OK

@@ -33,7 +33,7 @@ from states import (
 
 import mbfmu
 from mbfmu.dae import COORDINATES, Dae, derive
-from mbfmu.dae.redundancy import independent
+from mbfmu.dae.linear_algebra.redundancy import independent
 from mbfmu.errors import FmuError, ModelError, StartError
 from mbfmu.fmu.interface import interface
 from mbfmu.model import (

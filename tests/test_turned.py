@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from mbfmu.dae.turned import axis_turn, turned
+from mbfmu.dae.linear_algebra.turned import axis_turn, turned
 from mbfmu.model.frame import axis_rotation
 
 QUARTERS = [

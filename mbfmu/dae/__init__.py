@@ -13,10 +13,10 @@ from mbfmu.dae.events.stepping import stepped
 from mbfmu.dae.first_order import first_order
 from mbfmu.dae.joint import JointTree, joint
 from mbfmu.dae.lagrangian import lagrangian
+from mbfmu.dae.linear_algebra.redundancy import independent
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.parts.sampling import Sampling
 from mbfmu.dae.pressed import pressed
-from mbfmu.dae.redundancy import independent
 from mbfmu.dae.signals import Clock, Layout, MemorySignal, ParameterSignal, Signal, StateSignal
 from mbfmu.errors import StepperError, UnknownNameError, UsageError, nearest
 from mbfmu.model import Block, LagrangianSystem, Model, Sampled, System, flatten

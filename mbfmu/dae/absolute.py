@@ -14,7 +14,7 @@ from mbfmu.dae.bodies import Bodies, Carried, Coordinates
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.equations import equations
 from mbfmu.dae.inertia import inertial_terms
-from mbfmu.dae.links import Branch, Links, bond, unit
+from mbfmu.dae.tree.links import Branch, Links, bond, unit
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.mechanism import flatten
 from mbfmu.model.system import System

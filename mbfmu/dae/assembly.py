@@ -7,11 +7,11 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, Coordinates, labels
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.parts.start import Loop, Start, size_of
 from mbfmu.dae.signals import ParameterSignal
-from mbfmu.dae.topology import Group
-from mbfmu.dae.tree_coordinates import tree_coordinates, tree_links
+from mbfmu.dae.tree.topology import Group
+from mbfmu.dae.tree.tree_coordinates import tree_coordinates, tree_links
 from mbfmu.errors import UsageError
 from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.frame import SX, Pose, expression, identity, quaternion_product, wrapped

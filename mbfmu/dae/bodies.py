@@ -10,10 +10,10 @@ import casadi as ca
 import numpy as np
 
 from mbfmu.dae.choice import EVERY_JOINT, CoordinateChoice
-from mbfmu.dae.cuts import CutWeights
 from mbfmu.dae.network import Network
-from mbfmu.dae.recursive import Link
-from mbfmu.dae.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
+from mbfmu.dae.tree.cuts import CutWeights
+from mbfmu.dae.tree.recursive import Link
+from mbfmu.dae.tree.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.contacts import AxesContact
 from mbfmu.model.couplings import AxisConstraint

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from mbfmu.dae.topology import FlexibleBond, Group
+from mbfmu.dae.tree.topology import FlexibleBond, Group
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import Mechanism

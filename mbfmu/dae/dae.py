@@ -25,8 +25,8 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.kkt import OverMass, SchurFactor
-from mbfmu.dae.merged import LONG, merged
+from mbfmu.dae.linear_algebra.kkt import OverMass, SchurFactor
+from mbfmu.dae.linear_algebra.merged import LONG, merged
 from mbfmu.dae.parts.about import About
 from mbfmu.dae.parts.constraints import Constraints
 from mbfmu.dae.parts.energies import Energies

@@ -18,7 +18,7 @@ import numpy as np
 from casadi import SX
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.signals import Signal, StateSignal
 from mbfmu.errors import UsageError
 

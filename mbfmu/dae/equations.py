@@ -17,8 +17,8 @@ from mbfmu.dae.calculated import calculated
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.contacts import switches_of
 from mbfmu.dae.inertia import InertialTerms
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.loads import Loads, loads
-from mbfmu.dae.merged import merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Connected, SignalSource
 from mbfmu.dae.outputs import Outputs, outputs
@@ -29,9 +29,9 @@ from mbfmu.dae.parts.pressing import Pressing
 from mbfmu.dae.parts.sampling import Sampling
 from mbfmu.dae.parts.writer import Writer, dense
 from mbfmu.dae.reactions import multipliers
-from mbfmu.dae.roles import roles
 from mbfmu.dae.signals import Signal
 from mbfmu.dae.skeleton import skeleton
+from mbfmu.dae.tree.roles import roles
 from mbfmu.errors import ModelError
 from mbfmu.model.flexible import ElasticJoint
 from mbfmu.model.frame import SX

@@ -8,7 +8,7 @@ from mbfmu.dae.assembly import parameters
 from mbfmu.dae.calculated import calculated
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.equations import first_states_of, sampling_of
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.motionless import without_motion
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Network

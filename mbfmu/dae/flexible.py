@@ -15,7 +15,7 @@ lose v when they are written with the acceleration a = v' + w x v of the origin:
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, Shape
-from mbfmu.dae.recursive import Elastic
+from mbfmu.dae.tree.recursive import Elastic
 from mbfmu.model.flexible import kinetic_energy, momenta
 from mbfmu.model.frame import SX
 from mbfmu.model.relative import cross, moment_of

@@ -19,9 +19,9 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.flexible import kinetic
-from mbfmu.dae.kkt import Factor
+from mbfmu.dae.linear_algebra.kkt import Factor
 from mbfmu.dae.outputs import Transmitted
-from mbfmu.dae.recursive import inverse_dynamics, link_rates, mass_matrix, regularising
+from mbfmu.dae.tree.recursive import inverse_dynamics, link_rates, mass_matrix, regularising
 from mbfmu.model.frame import SX, G_matrix
 
 

@@ -13,17 +13,17 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.articulated import Articulated
 from mbfmu.dae.bodies import Bodies, Coordinates
 from mbfmu.dae.choice import EVERY_JOINT, CoordinateChoice
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.equations import equations
 from mbfmu.dae.flexible import kinetic
 from mbfmu.dae.inertia import InertialTerms
-from mbfmu.dae.links import Branch, Links
-from mbfmu.dae.recursive import Link, LinkRates, inverse_dynamics, link_rates, mass_matrix, regularising
-from mbfmu.dae.tree_coordinates import tree_coordinates, tree_links
-from mbfmu.dae.tree_factor import TreeFactor, is_shallow
+from mbfmu.dae.tree.articulated import Articulated
+from mbfmu.dae.tree.links import Branch, Links
+from mbfmu.dae.tree.recursive import Link, LinkRates, inverse_dynamics, link_rates, mass_matrix, regularising
+from mbfmu.dae.tree.tree_coordinates import tree_coordinates, tree_links
+from mbfmu.dae.tree.tree_factor import TreeFactor, is_shallow
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import Mechanism, flatten

@@ -7,8 +7,8 @@ import casadi as ca
 
 from mbfmu.dae.calculated import calculated
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.kkt import Factor
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.kkt import Factor
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.parts.equations import Equations
 from mbfmu.dae.parts.gaps import FrictionSignal, GapSignal, Switches
 from mbfmu.dae.parts.start import Start, size_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.signals import Signal
 
 PREFIX = "state."

@@ -18,7 +18,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.formula import solve_linear
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions
 from mbfmu.kernel.tangent import FormulaDerivatives
 

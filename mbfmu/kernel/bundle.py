@@ -22,7 +22,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.impact import STILL, switch_formula
 from mbfmu.dae.events.modes import BEGINNING
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
-from mbfmu.dae.merged import merged, operations
+from mbfmu.dae.linear_algebra.merged import merged, operations
 from mbfmu.dae.start import start_formula
 from mbfmu.kernel.emit.sources import called
 from mbfmu.kernel.limits import CLOSE

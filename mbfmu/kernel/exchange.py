@@ -13,7 +13,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.kernel.bundle import Bundle, compose, guards_of, held_inputs, with_kept
 from mbfmu.model.frame import wrapped
 from mbfmu.stepper.projected import projections

@@ -30,7 +30,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import solve_linear
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_kept
 from mbfmu.stepper.scheme import Scheme
 

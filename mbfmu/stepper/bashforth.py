@@ -11,7 +11,7 @@ import numpy as np
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.stepper.explicit import DOPRI8, combination, kind_of
 from mbfmu.stepper.scheme import SX, Limits, Problem, Scheme
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.kkt import SchurFactor
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.kkt import SchurFactor
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.stepper.explicit import METHOD_TEXT, explicit_scheme
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option, without_empty_states
 

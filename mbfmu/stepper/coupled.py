@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.formula import Formula, Stage, solve_linear
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.stepper.scheme import SX, Problem
 
 Array = npt.NDArray[np.float64]

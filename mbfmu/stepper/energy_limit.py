@@ -6,7 +6,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.modes import Rows
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 
 
 def energy_limit(dae: Dae) -> Any:

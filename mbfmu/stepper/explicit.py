@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.dae.merged import operations
+from mbfmu.dae.linear_algebra.merged import operations
 from mbfmu.stepper.dormand_prince import ERRORS_8, NODES_5, NODES_8, ROWS_5, ROWS_8, WEIGHTS_5, WEIGHTS_8
 from mbfmu.stepper.scheme import SX, UNEVEN, UNLIMITED, Limits, Problem, Scheme
 

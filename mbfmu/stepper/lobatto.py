@@ -9,7 +9,7 @@ import numpy as np
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
-from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.linear_algebra.kkt import SchurFactor
 from mbfmu.stepper.coupled import coupled_formula, weighted
 from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Limits, Problem, Scheme, holonomic_only, option
 from mbfmu.stepper.tableaus import lobatto_tableaus

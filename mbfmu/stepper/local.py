@@ -8,7 +8,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
-from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.dae.linear_algebra.kkt import OverMass, SchurFactor
 from mbfmu.stepper.nullspace import NULLSPACES
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, holonomic_only, option
 

@@ -10,7 +10,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.modes import Rows
 from mbfmu.dae.events.stepping import RESIDUALS
 from mbfmu.dae.formula import Formula, Let
-from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.linear_algebra.kkt import SchurFactor
 from mbfmu.dae.parts.gaps import Switches
 from mbfmu.stepper.energy_limit import energy_limit
 from mbfmu.stepper.passes import JAMMED, Numbers, Passes, accelerated, function_of, parts_of

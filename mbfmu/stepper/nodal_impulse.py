@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
-from mbfmu.dae.kkt import SchurFactor
+from mbfmu.dae.linear_algebra.kkt import SchurFactor
 from mbfmu.stepper.scheme import SX, UNLIMITED, Choice, Family, Limits, Problem, Scheme, option
 
 

@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let, Stage
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.stepper.explicit import RK4, combination, kind_of
 from mbfmu.stepper.scheme import SX, Choice, Family, Problem, Scheme, option
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 
 from mbfmu.dae.events.modes import eliminated
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.parts.gaps import Switches
 from mbfmu.stepper.scheme import SX
 

@@ -7,8 +7,8 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let
-from mbfmu.dae.kkt import SchurFactor
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.kkt import SchurFactor
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.stepper.bashforth import WEIGHTS, bashforth, limits_of, preceding_rates, same, substeps
 from mbfmu.stepper.explicit import DOPRI5, DOPRI8, RK4, kind_of
 from mbfmu.stepper.scheme import Choice, Family, Problem, Scheme, Stage, option

@@ -8,8 +8,8 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Call, Formula, Stage
-from mbfmu.dae.kkt import SchurFactor
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.kkt import SchurFactor
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Limits, Problem, Scheme, holonomic_only, option
 
 LIMITS = Limits(vibration=2.0)

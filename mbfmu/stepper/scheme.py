@@ -29,8 +29,8 @@ import casadi as ca
 from mbfmu.base.choice import Choice, Option, option
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage, arguments
-from mbfmu.dae.kkt import OverMass, SchurFactor
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.kkt import OverMass, SchurFactor
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.errors import StepperError
 
 SX = Any

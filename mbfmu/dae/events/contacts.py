@@ -6,8 +6,8 @@ from typing import NamedTuple, get_args
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.loads import axis_of, ends_of
-from mbfmu.dae.merged import merged
 from mbfmu.dae.outputs import Outputs
 from mbfmu.dae.parts.gaps import FrictionSignal, GapSignal, Switches
 from mbfmu.dae.signals import Signal

@@ -40,7 +40,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.modes import NEARLY_AT_REST, ModeParameters, Rows, pulls
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
-from mbfmu.dae.kkt import OverMass, SchurFactor
+from mbfmu.dae.linear_algebra.kkt import OverMass, SchurFactor
 from mbfmu.dae.parts.gaps import Switches
 from mbfmu.model.frame import SX
 

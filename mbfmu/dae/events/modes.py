@@ -29,8 +29,8 @@ import casadi as ca
 from casadi import Function
 
 from mbfmu.dae.dae import Dae, Switching
-from mbfmu.dae.kkt import SchurFactor
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.kkt import SchurFactor
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.parts.constraints import Constraints
 from mbfmu.dae.parts.energies import Energies

@@ -11,7 +11,7 @@ from casadi import Function
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.modes import EFFORTS, Rows, labels
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.parts.gaps import FrictionSignal, Switches
 from mbfmu.dae.signals import Signal, StateSignal

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 from casadi import Function
 
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 
 OF_STATE = ("force", "free_acceleration", "momentum_rate", "impulse_rate")
 """Functions of (q, v, z, u, p, t) that have an entry for each coordinate."""

@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 from casadi import Function
 
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.signals import Clock, MemorySignal
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import casadi as ca
 from casadi import SX, Function
 
-from mbfmu.dae.merged import later, merged
+from mbfmu.dae.linear_algebra.merged import later, merged
 from mbfmu.dae.parts.constraints import Constraints
 from mbfmu.dae.parts.energies import Energies
 from mbfmu.dae.parts.equations import Equations

@@ -8,7 +8,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from mbfmu.dae.merged import operations, own_operations
+from mbfmu.dae.linear_algebra.merged import operations, own_operations
 from mbfmu.kernel.emit.frames import MatrixText, Written, callees, choice, unwanted_results
 from mbfmu.kernel.emit.places import Tables
 from mbfmu.kernel.emit.sections import Code

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mbfmu.dae.merged import LONG
+from mbfmu.dae.linear_algebra.merged import LONG
 from mbfmu.kernel.emit.program import Flags, Nodes, Program, read_program
 from mbfmu.kernel.emit.sections import Code
 from mbfmu.kernel.shorten.families import (

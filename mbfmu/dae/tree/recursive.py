@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
-from mbfmu.dae.turned import turned
+from mbfmu.dae.linear_algebra.turned import turned
 from mbfmu.model.frame import skew
 from mbfmu.model.relative import cross, moment_of
 from mbfmu.model.traced import traced

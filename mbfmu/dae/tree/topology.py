@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mbfmu.dae.cuts import Cuts, CutWeights
-from mbfmu.dae.edges import Edge, way
+from mbfmu.dae.tree.cuts import Cuts, CutWeights
+from mbfmu.dae.tree.edges import Edge, way
 from mbfmu.errors import FrameConnectionError
 from mbfmu.model.frame import Pose, identity
 from mbfmu.model.joints import Joint

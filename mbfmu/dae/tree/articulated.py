@@ -17,7 +17,7 @@ from typing import Any
 
 import casadi as ca
 
-from mbfmu.dae.recursive import (
+from mbfmu.dae.tree.recursive import (
     Link,
     LinkRates,
     carry,

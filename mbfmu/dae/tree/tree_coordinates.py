@@ -3,8 +3,8 @@
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, Carried, Coordinates
-from mbfmu.dae.edges import Edge
-from mbfmu.dae.links import Branch, Links, bond, unit
+from mbfmu.dae.tree.edges import Edge
+from mbfmu.dae.tree.links import Branch, Links, bond, unit
 from mbfmu.model.frame import SX, G_matrix, Pose, identity
 from mbfmu.model.joints import Joint
 

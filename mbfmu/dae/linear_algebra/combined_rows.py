@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from mbfmu.dae.kkt import Factor
+from mbfmu.dae.linear_algebra.kkt import Factor
 
 SX = ca.SX
 DAMPING = 1e-14

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, Carried, Shape, labels, placed_inertia, turning_of
-from mbfmu.dae.edges import Edge
 from mbfmu.dae.flexible import elastic
-from mbfmu.dae.recursive import Link, LinkBending, lever
+from mbfmu.dae.tree.edges import Edge
+from mbfmu.dae.tree.recursive import Link, LinkBending, lever
 from mbfmu.model.frame import SX, Pose, identity
 from mbfmu.model.relative import cross
 from mbfmu.model.traced import traced

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mbfmu.dae.edges import Edge, way
+from mbfmu.dae.tree.edges import Edge, way
 
 MOST_WORK = 10_000
 """Largest number of trees that are compared, times the number of joints: all trees of small mechanisms."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import casadi as ca
 
-from mbfmu.dae.recursive import Link
+from mbfmu.dae.tree.recursive import Link
 
 SX = ca.SX
 FEW = 32

@@ -18,9 +18,9 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.combined_rows import CombinedRows, reflections_of
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.merged import merged
+from mbfmu.dae.linear_algebra.combined_rows import CombinedRows, reflections_of
+from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.start import RANK, SHARE, TOLERANCE, assembled, scaled_rows
 from mbfmu.errors import ModelError
 

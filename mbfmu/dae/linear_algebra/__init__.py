@@ -1,0 +1,1 @@
+"""Linear algebra of expressions: systems with constraints, matrices in turned axes, redundant rows."""
