@@ -99,6 +99,7 @@ PICTURES = (
     Picture("moving/pile.gif", "examples/moving/pile.py", (FILM, "models/pile.py"), *GIF),
     Picture("moving/gripper.gif", "examples/moving/gripper.py", (FILM, "models/gripper.py"), *GIF),
     Picture("moving/walker.gif", "examples/moving/walker.py", (FILM, "models/rimless_wheel.py"), *GIF),
+    Picture("rooms.png", "examples/rooms.py"),
     Picture("demo.png", "mbfmu/show/demo.py", ("models/crane.py",), "-m mbfmu demo -o {folder}", "crane.png"),
     Picture(
         "benchmarks.png",

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from examples import rooms
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "mbfmu"
 ORDER = (
@@ -127,7 +129,7 @@ def test_a_circle_of_imports_is_found() -> None:
     source = f"import mbfmu.base.files\n{late}"
     assert modules_needed(source) == {"mbfmu.base.files"}
     assert modules_needed(source, late=True) == {"mbfmu.base.files", "mbfmu.show.plot", "mbfmu.show.demo"}
-    assert modules_needed("from mbfmu.dae import Dae, kkt") == {"mbfmu.dae", "mbfmu.dae.linear_algebra.kkt"}
+    assert modules_needed("from mbfmu.dae import Dae, bodies") == {"mbfmu.dae", "mbfmu.dae.bodies"}
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -167,6 +169,13 @@ def test_the_process_of_an_fmu_has_nothing_of_mbfmu_but_what_opens_and_judges_it
 def test_every_room_is_in_the_order() -> None:
     rooms = {name.split("/")[0].removesuffix(".py") for name in FILES} - {"__init__", "__main__"}
     assert rooms == set(ORDER)
+
+
+def test_the_figure_shows_every_package() -> None:
+    drawn = [row[0] for row in (*rooms.PIPELINE, *rooms.USERS, *rooms.FOREIGN)]
+    assert sorted([*drawn, *rooms.BASE[0].split(", ")]) == sorted(
+        f"{name}.py" if (PACKAGE / f"{name}.py").exists() else f"{name}/" for name in ORDER
+    )
 
 
 def test_typer_lives_in_the_command_line_alone() -> None:
