@@ -56,7 +56,7 @@ def main() -> None:
             print(task.name, label(scheme), file=sys.stderr)
             lines.append([task.name, label(scheme), coordinates, *counted(valgrind, runner, task, coordinates, scheme)])
     names = ["task", "scheme", "coordinates", "instructions of a step", "bytes of the kernel"]
-    print(f"Counted with {compiler_version()}; see docs/benchmarks.md.", "", *markdown(names, lines), sep="\n")
+    print(f"Counted with {compiler_version()}; see docs/records/benchmarks.md.", "", *markdown(names, lines), sep="\n")
 
 
 def counted(valgrind: str, runner: Path, task: Task, coordinates: str, scheme: Scheme) -> list[str]:

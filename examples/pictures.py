@@ -105,7 +105,7 @@ PICTURES = (
         "benchmarks.png",
         "benchmarks/picture.py",
         command="-m benchmarks --peers -o {folder}/picture.png",
-        exempt="measured with the tables of docs/benchmarks.md: half an hour of an idle machine, every peer installed",
+        exempt="with the tables of docs/records/benchmarks.md: half an hour of an idle machine, every peer installed",
     ),
     Picture(
         "bode.png",

@@ -1,5 +1,6 @@
 """The exception tree: every mistake a user can make has a name.
 
+```text
 MbfmuError
 ├── ModelError               a model that is invalid
 │   ├── NameInUseError       two things with one name
@@ -14,9 +15,10 @@ MbfmuError
 ├── StepperError             a stepper, an option and a model that do not go together
 ├── KernelError              equations for which no code can be generated
 ├── StepError                a step that failed (time, residual, remedy)
-├── EquilibriumError         an equilibrium that does not exist near the start, or that nothing determines
+├── EquilibriumError         no equilibrium near the start, or one that is not determined
 ├── FmuError                 an FMU that cannot be written, read or run
 └── UsageError               a call or command with arguments that are invalid
+```
 """
 
 from collections.abc import Iterable, Sequence

@@ -317,7 +317,7 @@ if __name__ == "__main__":
     Path(result_path).write_text(json.dumps(masters[chosen_master](**json.loads(task_text))), encoding="utf-8")
     with zipfile.ZipFile(json.loads(task_text)["fmu"]) as archive:
         if "resources/pythonfmu/__init__.py" in archive.namelist():
-            os._exit(0)  # pythonfmu's library may crash at the end of its host: docs/masters.md, "The end of the host"
+            os._exit(0)  # pythonfmu's library may crash there: docs/masters.md, "The end of the process"
 
 
 def run_in_two_threads(fmu: Unpacked, values: Mapping[str, float], n: int, h: float) -> list[list[tuple[float, ...]]]:

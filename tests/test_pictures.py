@@ -27,8 +27,8 @@ def test_the_table_has_every_picture_of_the_documentation_and_a_page_shows_each(
     docs = ROOT / "docs"
     there = {path.relative_to(docs).as_posix() for kind in ("png", "gif") for path in docs.rglob(f"*.{kind}")}
     assert {picture.name for picture in PICTURES} == there
-    pages = "".join(path.read_text(encoding="utf-8") for path in docs.glob("*.md"))
-    assert set(re.findall(r"^!\[.*\]\((\S+\.(?:png|gif))\)$", pages, re.MULTILINE)) == there
+    pages = "".join(path.read_text(encoding="utf-8") for path in docs.rglob("*.md"))
+    assert set(re.findall(r"^!\[.*\]\((?:\.\./)?(\S+\.(?:png|gif))\)$", pages, re.MULTILINE)) == there
     assert set(pictures.read_record()) == {picture.name for picture in MADE}
 
 

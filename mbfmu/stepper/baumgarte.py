@@ -59,7 +59,13 @@ def stabilised_acceleration(dae: Dae) -> Any:
 
 @dataclass(frozen=True)
 class Baumgarte(Choice):
-    """The stepper `baumgarte` with its options."""
+    """The stepper `baumgarte` with its options.
+
+    Args:
+        method: `rk4` (default), `abm4` or `dopri5`; the explicit method.
+        gamma: damping of the residuals, 1/s; default 5, at most 0.2 / step.
+        delta: stiffness of the residuals, 1/s; default gamma.
+    """
 
     name: ClassVar[str] = "baumgarte"
     method: Literal["rk4", "abm4", "dopri5"] = option("rk4", METHOD_TEXT)

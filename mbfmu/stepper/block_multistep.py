@@ -217,7 +217,13 @@ def _float(rows: Rational) -> Array:
 
 @dataclass(frozen=True)
 class BlockMultistep(Choice):
-    """The stepper `block` with its options."""
+    """The stepper `block` with its options.
+
+    Args:
+        stages: `2`, `3` (default), `4` or `5`; number of nodes r.
+        nodes: `equidistant` (default), `chebyshev` or `legendre`; where the nodes lie.
+        index: `1`, `2` (default) or `3`; level at which the constraints are imposed.
+    """
 
     name: ClassVar[str] = "block"
     stages: Literal[2, 3, 4, 5] = option(3, "number of nodes r")

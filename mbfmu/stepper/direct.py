@@ -39,7 +39,11 @@ def direct(dae: Dae, method: str = "rk4") -> Scheme:
 
 @dataclass(frozen=True)
 class Direct(Choice):
-    """The stepper `direct` with its options."""
+    """The stepper `direct` with its options.
+
+    Args:
+        method: `rk4` (default), `abm4`, `dopri5` or `ab7`; the explicit method.
+    """
 
     name: ClassVar[str] = "direct"
     method: Literal["rk4", "abm4", "dopri5", "ab7"] = option("rk4", METHOD_TEXT)

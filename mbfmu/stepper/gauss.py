@@ -227,7 +227,13 @@ def _columns(name: str, size: int, count: int) -> list[SX]:
 
 @dataclass(frozen=True)
 class Gauss(Choice):
-    """The stepper `gauss` with its options."""
+    """The stepper `gauss` with its options.
+
+    Args:
+        stages: `1`, `2`, `3` (default) or `4`; number of nodes s.
+        form: `momentum` (default) or `velocity`; velocity: the paper's traditional form, unstable.
+        projection: `none` (default) or `symmetric`; symmetric: for multibody systems.
+    """
 
     name: ClassVar[str] = "gauss"
     stages: Literal[1, 2, 3, 4] = option(3, "number of nodes s")

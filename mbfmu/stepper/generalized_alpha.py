@@ -147,7 +147,12 @@ def _begin(problem: Problem, ahead: float) -> Formula:
 
 @dataclass(frozen=True)
 class GeneralizedAlpha(Choice):
-    """The stepper `generalized_alpha` with its options."""
+    """The stepper `generalized_alpha` with its options.
+
+    Args:
+        rho: spectral radius at infinite frequency: 0 damps most, 1 not at all; default 0.8.
+        index: `2` (default) or `3`; 2 adds the constraints on velocities to those on coordinates.
+    """
 
     name: ClassVar[str] = "generalized_alpha"
     rho: float = option(0.8, "spectral radius at infinite frequency: 0 damps most, 1 not at all", range=(0.0, 1.0))

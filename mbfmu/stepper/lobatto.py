@@ -111,7 +111,11 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
 
 @dataclass(frozen=True)
 class Lobatto(Choice):
-    """The stepper `lobatto` with its options."""
+    """The stepper `lobatto` with its options.
+
+    Args:
+        stages: `2`, `3` (default) or `4`; number of nodes s.
+    """
 
     name: ClassVar[str] = "lobatto"
     stages: Literal[2, 3, 4] = option(3, "number of nodes s")

@@ -149,7 +149,13 @@ def _based_solver(V: SX, M: SX, P: SX) -> Solver:
 
 @dataclass(frozen=True)
 class Local(Choice):
-    """The stepper `local` with its options."""
+    """The stepper `local` with its options.
+
+    Args:
+        basis: `kkt` (default), `qr` or `gauss`; how the null space of Phi_q enters; same iterates.
+        iteration: `fixed_point` (default) or `newton`; newton for stiff forces.
+        matrices: `current` (default) or `frozen`; null space at the iterate or at the step's start.
+    """
 
     name: ClassVar[str] = "local"
     basis: Literal["kkt", "qr", "gauss"] = option("kkt", "how the null space of Phi_q enters; same iterates")

@@ -318,7 +318,7 @@ def _nonzeros(matrix: SX) -> SX:
 
 @dataclass(frozen=True)
 class Moreau(Choice):
-    """The stepper `moreau` with its options."""
+    """The stepper `moreau`, which has no options."""
 
     name: ClassVar[str] = "moreau"
 

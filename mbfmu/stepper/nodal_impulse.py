@@ -84,7 +84,11 @@ def _node_velocity(problem: Problem, q: SX, p: SX) -> SX:
 
 @dataclass(frozen=True)
 class NodalImpulse(Choice):
-    """The stepper `nodal_impulse` with its options."""
+    """The stepper `nodal_impulse` with its options.
+
+    Args:
+        action: `midpoint` (default) or `trapezoid`; approximation of the action.
+    """
 
     name: ClassVar[str] = "nodal_impulse"
     action: Literal["midpoint", "trapezoid"] = option("midpoint", "approximation of the action")

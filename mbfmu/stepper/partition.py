@@ -146,7 +146,11 @@ def unpivoted_solve(A: SX, b: SX) -> SX:
 
 @dataclass(frozen=True)
 class Partition(Choice):
-    """The stepper `partition` with its options."""
+    """The stepper `partition` with its options.
+
+    Args:
+        selection: `lu`, `qr` (default) or `svd`; what is independent: coordinates (lu) or directions.
+    """
 
     name: ClassVar[str] = "partition"
     selection: Literal["lu", "qr", "svd"] = option("qr", "what is independent: coordinates (lu) or directions")

@@ -133,7 +133,11 @@ def projections(dae: Dae) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Projected(Choice):
-    """The stepper `projected` with its options."""
+    """The stepper `projected` with its options.
+
+    Args:
+        order: `4` (default), `5`, `7`, `8` or `9`; of the Runge-Kutta method; 7: Adams-Bashforth.
+    """
 
     name: ClassVar[str] = "projected"
     order: Literal[4, 5, 7, 8, 9] = option(4, "of the Runge-Kutta method; 7: Adams-Bashforth")

@@ -95,7 +95,12 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
 
 @dataclass(frozen=True)
 class Radau(Choice):
-    """The stepper `radau` with its options."""
+    """The stepper `radau` with its options.
+
+    Args:
+        stages: `1`, `2`, `3` or `5`; number of nodes s; default 3, 5 where first-order states stand beside
+            coordinates.
+    """
 
     name: ClassVar[str] = "radau"
     stages: Literal[1, 2, 3, 5] | None = option(

@@ -138,7 +138,11 @@ class _KeptFactor:
 
 @dataclass(frozen=True)
 class Rattle(Choice):
-    """The stepper `rattle` with its options."""
+    """The stepper `rattle` with its options.
+
+    Args:
+        iteration: `newton` (default) or `simplified`; simplified: cheaper, for forces not stiff against the step.
+    """
 
     name: ClassVar[str] = "rattle"
     iteration: Literal["newton", "simplified"] = option(

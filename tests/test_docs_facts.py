@@ -1,0 +1,180 @@
+"""Pages and product agree: options of commands, steppers and their values, defaults, units."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import typer
+from fmpy import read_model_description
+from test_docs import ROOT, rows, table_of
+
+import mbfmu
+from mbfmu.cli import app
+from mbfmu.dae import derive
+from mbfmu.stepper import family_of, usual_stepper
+
+PAGES = tuple(
+    path.relative_to(ROOT).as_posix()
+    for path in sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+)
+CODE = re.compile(r"^ *```\w*[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"`([^`]+)`")
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+CALL = re.compile(r"\bmbfmu ([a-z]+)\b([^&|;]*)")
+OTHER_PROGRAMS = {
+    "--peers", "--in-turn", "--list", "--all", "--part",  # scripts and tests of the repository
+    "--inputExtrapolation", "--final-fmu-state-file", "--debug-logging",  # OMSimulator, fmusim, FMPy
+}  # fmt: skip
+"""Options that pages name without their program."""
+FAMILIES = mbfmu.steppers()
+STEPPER = re.compile(rf"({'|'.join(FAMILIES)})((?: \w+=[^\s=,;:]+)+)")
+OPTIONS = re.compile(r"--stepper (\w+)((?: --option \w+=\S+)+)")
+
+
+def code_of(page: str) -> Iterator[str]:
+    """Yield the lines of code of a page: of its blocks, continued lines joined, and between backticks."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for block in CODE.findall(text):
+        yield from block.replace("\\\n", "").splitlines()
+    yield from (" ".join(code.split()) for code in INLINE.findall(CODE.sub("", text)))
+
+
+@cache
+def options() -> dict[str, set[str]]:
+    """Return the options of each command."""
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    return {
+        name: {"--help", *chain.from_iterable((*item.opts, *item.secondary_opts) for item in command.params)}
+        for name, command in commands.items()
+    }
+
+
+def unknown(line: str) -> list[str]:
+    """Return the options in a line of code that no command has, or not the one that is called there."""
+    wrong = [
+        option
+        for command, rest in CALL.findall(line.split("  #")[0])
+        for option in OPTION.findall(rest)
+        if option not in options().get(command, set())
+    ]
+    if line.startswith("--"):
+        anywhere = {"--version", *OTHER_PROGRAMS}.union(*options().values())
+        wrong += [option for option in OPTION.findall(line) if option not in anywhere]
+    return wrong
+
+
+def test_a_page_names_only_options_that_the_command_has() -> None:
+    found = {page: [(line, bad) for line in code_of(page) if (bad := unknown(line))] for page in PAGES}
+    assert {page: bad for page, bad in found.items() if bad} == {}
+
+
+def test_an_option_that_does_not_exist_is_noticed() -> None:
+    assert unknown("mbfmu simulate two_link --stepp 1") == ["--stepp"]
+    assert unknown("mbfmu list models --stop 3 && mbfmu view F --stop 3") == ["--stop"]
+    assert unknown("--energy-ballance") == ["--energy-ballance"]
+    assert unknown("mbfmu simulate two_link --stop 1") == unknown("--tolerance 1e-8") == []
+
+
+def impossible(line: str) -> list[str]:
+    """Return the steppers with options in a line of code that do not exist, or not with that value."""
+    found = (*STEPPER.findall(line), *OPTIONS.findall(line))
+    calls = [(name, re.findall(r"(\w+)=(\S+)", rest)) for name, rest in found]
+    return [
+        f"{name} {key}={value}"
+        for name, pairs in calls
+        if name in FAMILIES
+        for key, value in pairs
+        if key not in FAMILIES[name].options or value not in map(str, FAMILIES[name].options[key].choices or (value,))
+    ]
+
+
+def test_a_page_names_only_options_of_steppers_that_exist() -> None:
+    found = {page: [bad for line in code_of(page) for bad in impossible(line)] for page in PAGES}
+    assert {page: bad for page, bad in found.items() if bad} == {}
+    assert impossible("projected order=6") == ["projected order=6"]
+    assert impossible("--stepper radau --option stages=4") == ["radau stages=4"]
+
+
+def defaults() -> dict[str, str]:
+    """Return the model of each row of the guide to steppers with the default in bold, and that default."""
+    head = next(row for row in rows("docs/steppers.md") if row[0] == "model")
+    shown = {}
+    for row in table_of("docs/steppers.md", "model"):
+        bold = [name.strip("`") for name, cell in zip(head, row, strict=True) if cell.startswith("**")]
+        if bold:
+            shown[row[0].split("`")[1]] = bold[0]
+    return shown
+
+
+@pytest.mark.parametrize("model", sorted(defaults()))
+def test_the_default_stepper_of_a_model_is_the_one_that_the_guide_shows(model: str) -> None:
+    system = mbfmu.load(model)
+    chosen = system.stepper or usual_stepper(derive(system), 1e-3).name
+    assert chosen == defaults()[model]
+
+
+def test_residuals_of_constraints_have_the_unit_of_a_pure_number(two_link_fmu: Path) -> None:
+    names = {"constraint.position", "constraint.velocity"}
+    shown = {item.name: item.unit for item in read_model_description(two_link_fmu).modelVariables if item.name in names}
+    assert set(shown) == names
+    assert set(shown.values()) <= {None, "1"}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_reference_of_a_stepper_lists_its_options_with_their_values_and_defaults(name: str) -> None:
+    choice = family_of(name).choice
+    text = inspect.getdoc(choice) or ""
+    for key, option in choice.table().items():
+        entry = text.split(f"{key}: ")[1].split("\n    ")[0]
+        values = [value for value in option.choices if value is not None]
+        assert all(f"`{value}`" in entry for value in values)
+        default = f"`{option.default}` (default)" if values else f"default {option.default}"
+        assert option.default is None or default in entry
+
+
+AVOIDED = {
+    r"refuse[sd]?": 8,
+    r"(is|are) told": 4,
+    r"effort": 10,
+    r"us (a|per) step": 0,
+    r"slip rate": 0,
+    r"anew": 0,
+    r"(that|those) of": 90,
+    r"of (its|their|your|our) own": 40,
+    r"as long as": 12,
+    r"surroundings": 1,
+    r"inner steps?": 2,
+    r"equal steps": 1,
+    r"by us": 0,
+}
+"""Words that the pages avoid, with the number of uses that are left: lower it whenever some go."""
+
+
+def prose_of_the_manual() -> str:
+    """Return the text of the pages without code and addresses, but for records and the generated table of rules."""
+    pages = [*(path for path in (ROOT / "docs").glob("*.md") if path.stem != "check"), ROOT / "README.md"]
+    text = "\n".join(CODE.sub("", path.read_text(encoding="utf-8")) for path in pages)
+    return re.sub(r"\]\([^)]*\)", "]", INLINE.sub("", text))
+
+
+@pytest.mark.parametrize("word", AVOIDED)
+def test_a_word_that_pages_avoid_does_not_come_back(word: str) -> None:
+    assert len(re.findall(rf"\b{word}\b", prose_of_the_manual(), re.IGNORECASE)) <= AVOIDED[word]
+
+
+def test_sentences_of_the_manual_are_short() -> None:
+    blocks = re.split(r"\n\s*\n|\n(?=\s*(?:\*|\d+\.) )", prose_of_the_manual())
+    text = [" ".join(block.split()) for block in blocks if not block.lstrip().startswith(("|", "#", "!", "$"))]
+    counts = [
+        len(words) for block in text for part in re.split(r"(?<=[.!?:]) ", block) if len(words := part.split()) > 2
+    ]
+    assert sum(counts) / len(counts) < 16
+
+
+def test_every_command_has_a_row_in_the_reference_of_the_command_line() -> None:
+    shown = {row[0].strip("`") for row in rows("docs/commands.md")}
+    assert set(options()) <= shown
