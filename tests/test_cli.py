@@ -26,6 +26,7 @@ from mbfmu.base import extras
 from mbfmu.base.result import read_table
 from mbfmu.cli import console
 from mbfmu.model.library import known_models
+from mbfmu.stepper import FAMILIES
 
 PNG = b"\x89PNG\r\n\x1a\n"
 MODELS = {
@@ -502,8 +503,8 @@ COMPLETIONS = {
     "mbfmu list st": {"steppers"},
     "mbfmu simulate two": {"two_link"},
     "mbfmu export two": {"two_link", "two_link_rattle"},
-    "mbfmu simulate two_link --stepper g": {"gauss", "generalized_alpha"},
-    "mbfmu compare two_link --steppers rattle,ra": {"rattle,rattle", "rattle,radau"},
+    "mbfmu simulate two_link --stepper g": {name for name in FAMILIES if name.startswith("g")},
+    "mbfmu compare two_link --steppers rattle,ra": {f"rattle,{name}" for name in FAMILIES if name.startswith("ra")},
     "mbfmu simulate two_link --stepper gauss --option st": {f"stages={s}" for s in range(1, 5)},
     "mbfmu simulate two_link --set shoulder.": {"shoulder.phi=", "shoulder.w="},
     "mbfmu simulate two_link --input ": {"shoulder.tau=", "elbow.tau="},

@@ -28,7 +28,7 @@ from mbfmu.model import Body, FreeMotion, Joint, Model, Revolute, System, World,
 from mbfmu.model.frame import Frame, Pose
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.prepared.prepare import prepare as prepare_in
-from mbfmu.stepper import make_scheme
+from mbfmu.stepper import FAMILIES, make_scheme
 from mbfmu.stepper.bashforth import WEIGHTS
 from mbfmu.stepper.explicit import CORRECTOR, DOPRI5, DOPRI8, INLINED, PREDICTOR, RK4, Tableau, resampled
 from mbfmu.stepper.partition import pivot_columns, unpivoted_solve
@@ -47,7 +47,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     *(("direct", {"method": method}) for method in (*METHODS, "ab7")),
     *(("baumgarte", {"method": method}) for method in METHODS),
     *(("partition", {"selection": selection}) for selection in ("lu", "qr")),
-    *(("projected", {"order": order}) for order in (4, 5, 7, 8, 9)),
+    *(("projected", {"order": order}) for order in FAMILIES["projected"].options["order"].choices or ()),
 )
 FIRST = tuple(dict(reversed(VARIANTS)).items())
 """One of each family."""

@@ -99,7 +99,9 @@ def shown(name: str, options: Mapping[str, Any]) -> Limits:
     """Return the limits that the page shows of a stepper with options."""
     usual = mbfmu.steppers()[name].options
     changed = (f"{name} {key}={value}" for key, value in options.items() if value != usual[key].default)
-    return next(documented()[item] for item in (*changed, name) if item in documented())
+    rows = [documented()[item] for item in (*changed, name) if item in documented()]
+    assert rows, f"docs/steppers.md has no row for {name} under 'How long a step may be'"
+    return rows[0]
 
 
 @pytest.mark.parametrize(
