@@ -101,14 +101,14 @@ def _derived(
         if isinstance(model, LagrangianSystem):
             return lagrangian(model, {model.names.get(name, name): text for name, text in formulas.items()})
         return first_order(flatten(model, formulas) if isinstance(model, System) else flatten_block(model, formulas))
-    given: dict[str, Any] = {"formulas": formulas, "choices": choices, "weightless": weightless}
+    supplied: dict[str, Any] = {"formulas": formulas, "choices": choices, "weightless": weightless}
     made: Callable[..., Dae]
     if coordinates is None:
         tree = JointTree(replace(flatten(model, formulas, choices), weightless=weightless))
         made = joint if tree.smaller else absolute
-        dae = tree.dae() if tree.smaller else absolute(model, **given)
+        dae = tree.dae() if tree.smaller else absolute(model, **supplied)
     else:
         choice = chosen(coordinates)
         made = partial(joint, choice=choice) if choice.mixed else COORDINATES[choice.kind]
-        dae = made(model, **given)
-    return pressed(independent(dae, lambda **more: made(model, **given, **more)))
+        dae = made(model, **supplied)
+    return pressed(independent(dae, lambda **more: made(model, **supplied, **more)))

@@ -47,23 +47,25 @@ def absolute(
 
 
 def _coordinates(bodies: Bodies) -> Coordinates:
+    # Rigid bodies: position and angle or quaternion Q, with |Q|^2 - 1 = 0 and w = 2 G Qdot
     names: list[str] = []
     q, v, poses = [], [], {0: identity(bodies.planar)}
     intrinsic: list[tuple[str, SX]] = []
     dim = bodies.dim
     rates = {0: (ca.SX(dim, 1), ca.SX(1 if bodies.planar else 3, 1))}
-    alone = [number for number, _ in bodies.moving() if number not in bodies.bonded]
-    for number in alone:
-        own, here, rate = _symbols(bodies, number)
-        names += own
+    alone = [index for index, _ in bodies.moving() if index not in bodies.bonded]
+    for index in alone:
+        labels, here, rate = _symbols(bodies, index)
+        names += labels
         q.append(here)
         v.append(rate)
         pose = Pose(here[:dim], here[dim:])
-        poses[number] = pose
+        poses[index] = pose
         turning = rate[dim:] if bodies.planar else 2 * G_matrix(pose.angle) @ rate[dim:]
-        rates[number] = rate[:dim], turning
+        rates[index] = rate[:dim], turning
         if not bodies.planar:
-            intrinsic.append((bodies.owner(number), ca.sumsqr(pose.angle) - 1))
+            intrinsic.append((bodies.owner(index), ca.sumsqr(pose.angle) - 1))
+    # Flexible bodies, and those bonded to them: coordinates of links
     links = Links(bodies, names)
     held = [edge for edge in bodies.tree.order if edge.far in bodies.bonded]
     for edge in held:
@@ -75,8 +77,8 @@ def _coordinates(bodies: Bodies) -> Coordinates:
         names=tuple(links.names),
         q=ca.vertcat(empty, *q, links.q),
         v=ca.vertcat(empty, *v, links.v),
-        poses=tuple(poses[number] for number in range(len(bodies.groups))),
-        rates=tuple(rates[number] for number in range(len(bodies.groups))),
+        poses=tuple(poses[index] for index in range(len(bodies.groups))),
+        rates=tuple(rates[index] for index in range(len(bodies.groups))),
         intrinsic=(*intrinsic, *links.intrinsic),
         carried={},
         order=(*alone, *(edge.far for edge in held)),
@@ -85,17 +87,17 @@ def _coordinates(bodies: Bodies) -> Coordinates:
     )
 
 
-def _symbols(bodies: Bodies, number: int) -> tuple[list[str], SX, SX]:
+def _symbols(bodies: Bodies, index: int) -> tuple[list[str], SX, SX]:
     """Return names, coordinates and rates of a body."""
     entries = ("x", "y", "phi") if bodies.planar else ("r[1]", "r[2]", "r[3]", "Q[1]", "Q[2]", "Q[3]", "Q[4]")
-    names = [f"{bodies.owner(number)}.{entry}" for entry in entries]
+    names = [f"{bodies.owner(index)}.{entry}" for entry in entries]
     here = ca.vertcat(*(ca.SX.sym(name) for name in names))
     return names, here, ca.vertcat(*(ca.SX.sym(f"der({name})") for name in names))
 
 
-def _free(bodies: Bodies, number: int) -> Branch:
+def _free(bodies: Bodies, index: int) -> Branch:
     """Return the branch from the world to the first of the bodies that flexible parts hold together."""
-    _, here, rate = _symbols(bodies, number)
+    _, here, rate = _symbols(bodies, index)
     dim, turn = bodies.dim, slice(bodies.dim, here.numel())
     angle, turning = (here[turn], rate[turn]) if bodies.planar else unit(here[turn], rate[turn])
     w_b = turning if bodies.planar else 2 * G_matrix(angle) @ turning
@@ -105,4 +107,4 @@ def _free(bodies: Bodies, number: int) -> Branch:
     carried = Carried(coordinates, rates, Pose(here[:dim], angle), rate[:dim], w_b)
     origin = identity(bodies.planar)
     quaternions = () if bodies.planar else (turn,)
-    return Branch(0, number, bodies.owner(number), carried, quaternions, True, origin, origin)
+    return Branch(0, index, bodies.owner(index), carried, quaternions, True, origin, origin)

@@ -43,42 +43,49 @@ def assembly(bodies: Bodies, closing: SX, constraint_names: tuple[str, ...]) -> 
     Raises:
         UsageError: whether start values are met is to be chosen, but none of them depends on others.
     """
+    # A choice between a start value and a guess needs coordinates that depend on each other
     choices = bodies.mechanism.choices
     if choices and not (bodies.tree.loops or bodies.couplings):
         raise UsageError(
             f"'{bodies.mechanism.name}' has no closed loop and no coupling: its start values do not depend on each "
             f"other, and all of them can be set; nothing is to be chosen for {', '.join(choices)}"
         )
-    asked = _Asked(bodies)
+    # Start values s of the coordinates and rates of joints, and where each joint begins
+    requested = _Requested(bodies)
     joints = {
         path: {
-            motion.position: asked.place(
+            motion.position: requested.add(
                 path, motion.position, motion.value, motion.rate, rate, motion.neutral, wraps=motion.wraps
             )[0]
             for motion, rate in zip(item.motion, item.rates, strict=True)
         }
         for path, item in bodies.equations.items()
     }
-    of_joints = len(asked.positions) + len(asked.leanings)
+    # Start values of bodies; the pose along the tree is exact if it meets Phi = 0 and all start values
+    of_joints = len(requested.positions) + len(requested.leanings)
     fixed = {
-        number: pose
-        for number, group in enumerate(bodies.groups)
-        if (pose := _body_start(bodies, asked, number, group))
+        index: pose
+        for index, group in enumerate(bodies.groups)
+        if (pose := _body_start(bodies, requested, index, group))
     }
-    exact = _is_exact(bodies) and of_joints == len(asked.positions) + len(asked.leanings)
+    exact = _is_exact(bodies) and of_joints == len(requested.positions) + len(requested.leanings)
+    # If it is not, closed poses are sought in the coordinates of joints
     tree = None
     if not exact and (bodies.mixed or not bodies.coordinates.recursive):
         tree = _joint_bodies(bodies)
-    bent = {path: _shape_start(bodies, asked, path) for path in bodies.shapes}
-    q, v, p, t, s = bodies.q, bodies.v, bodies.p, bodies.t, asked.s
-    moving = None if fixed or bent else _moving(bodies, asked, joints)
+    # Start values of shape coordinates, and the rates along the tree that the start values give
+    bent = {path: _shape_start(bodies, requested, path) for path in bodies.shapes}
+    q, v, p, t, s = bodies.q, bodies.v, bodies.p, bodies.t, requested.s
+    moving = None if fixed or bent else _moving(bodies, requested, joints)
+    # Rows of Phi that belong to each joint, coupling or body, for the loops
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(constraint_names):
         rows.setdefault(name, []).append(row)
+    # Residuals of positions, rates and guesses; and the pose from which the constraints are corrected
     empty = ca.SX(0, 1)
-    positions = ca.vertcat(empty, *asked.positions.values())
-    rates = ca.vertcat(empty, *asked.rates.values())
-    leanings = ca.vertcat(empty, *asked.leanings)
+    positions = ca.vertcat(empty, *requested.positions.values())
+    rates = ca.vertcat(empty, *requested.rates.values())
+    leanings = ca.vertcat(empty, *requested.leanings)
     if tree is None:
         within, placed = None, None
         guess = merged("guess", [s, p, t], [_placed(bodies, joints, fixed, bent)])
@@ -86,19 +93,21 @@ def assembly(bodies: Bodies, closing: SX, constraint_names: tuple[str, ...]) -> 
         within, placed = assembly(tree, *holonomic_rows(tree)), _from_tree(bodies, tree, joints, s)
         guess = merged("guess", [s, p, t], [placed(within.guess(s, p, t), s, p, t)])
     return Start(
-        starts=tuple(parameter(entry, tunable=False) for entry in asked.given),
+        starts=tuple(parameter(entry, tunable=False) for entry in requested.given),
         closing=merged("closing", [q, p, t], [ca.densify(closing)]),
         positions=ca.Function("positions", [q, s, p, t], [positions]),
         rates=ca.Function("rates", [q, v, s, p, t], [rates]),
         sizes=ca.Function(
-            "sizes", [s, p, t], [ca.vertcat(empty, *(asked.sizes[name] for name in (*asked.positions, *asked.rates)))]
+            "sizes",
+            [s, p, t],
+            [ca.vertcat(empty, *(requested.sizes[name] for name in (*requested.positions, *requested.rates)))],
         ),
         leanings=ca.Function("leanings", [q, s, p, t], [leanings]),
         guess=guess,
         mass_metric=not bodies.coordinates.recursive,
-        counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *asked.counted)]),
-        position_names=tuple(asked.positions),
-        rate_names=tuple(asked.rates),
+        counted=ca.Function("counted", [q, s, p, t], [ca.vertcat(empty, *requested.counted)]),
+        position_names=tuple(requested.positions),
+        rate_names=tuple(requested.rates),
         loops=tuple(
             Loop(joints, tuple(row for joint in joints for row in rows.get(joint, ()))) for joints in bodies.tree.loops
         ),
@@ -126,9 +135,9 @@ def _joint_bodies(bodies: Bodies) -> Bodies:
     return Bodies(bodies.mechanism, central=False, coordinates=coordinates, spare=bodies.spare)
 
 
-def _is_central(bodies: Bodies, number: int) -> bool:
+def _is_central(bodies: Bodies, index: int) -> bool:
     """Return whether the coordinates that a group has of its own are those of its centre of mass, not of its origin."""
-    return bodies.shape_of(number) is None and (bodies.coordinates.recursive or number not in bodies.bonded)
+    return bodies.shape_of(index) is None and (bodies.coordinates.recursive or index not in bodies.bonded)
 
 
 def _from_tree(bodies: Bodies, tree: Bodies, coordinates: dict[str, dict[str, SX]], s: SX) -> Any:
@@ -140,6 +149,7 @@ def _from_tree(bodies: Bodies, tree: Bodies, coordinates: dict[str, dict[str, SX
         coordinates: where the joints begin, by full name and by name of the motion; angles are counted from there.
         s: start values.
     """
+    # What the coordinates q of each body are, as functions of those of the joints
     values: dict[int, list[SX]] = {}
     begun: dict[int, list[SX | None]] = {}
     for edge in bodies.tree.order:
@@ -159,10 +169,12 @@ def _from_tree(bodies: Bodies, tree: Bodies, coordinates: dict[str, dict[str, SX
         columns = [(ca.densify(expression(value)), first) for value, first in parts]
         values[far] = [entry for value, _ in columns for entry in value.elements()]
         begun[far] = [first for value, first in columns for _ in range(value.numel())]
+    # One function of all of them, in the order of q
     order, empty = bodies.coordinates.order, ca.SX(0, 1)
     shown = ca.Function(
         "shown", [tree.q, tree.p, tree.t], [ca.vertcat(empty, *(entry for far in order for entry in values[far]))]
     )
+    # Angles between -pi and pi from where they begin
     x, p, t = ca.SX.sym("x", tree.q.numel()), bodies.p, bodies.t
     firsts = [first for far in order for first in begun[far]]
     q = [
@@ -172,7 +184,7 @@ def _from_tree(bodies: Bodies, tree: Bodies, coordinates: dict[str, dict[str, SX
     return merged("placed", [x, s, p, t], [ca.densify(ca.vertcat(empty, *q))])
 
 
-class _Asked:
+class _Requested:
     """The start values that are given, and the equations they stand for, by name."""
 
     def __init__(self, bodies: Bodies) -> None:
@@ -188,7 +200,7 @@ class _Asked:
         self.sizes: dict[str, SX] = {}
         self.leanings: list[SX] = []
 
-    def place(
+    def add(
         self,
         path: str,
         name: str,
@@ -212,56 +224,59 @@ class _Asked:
         Returns:
             The coordinate to place the body with, and whether all its entries have start values or guesses.
         """
+        # Start values and guesses of each entry; an entry begins at the first that there is
         wanted, guesses = (self.wanted(f"{path}.{name}", value, guess) for guess in (False, True))
         complete = all(entry is not None for entry in wanted)
         begun: list[Any] = [first if first is not None else other for first, other in zip(wanted, guesses, strict=True)]
         if neutral and all(entry is not None for entry in begun):
             begun = ca.vertsplit(ca.vertcat(*begun) / ca.norm_2(ca.vertcat(*begun)))
+        # Residuals of the position: an angle up to full turns, a quaternion up to its sign, or entry by entry
         if wraps:
-            asked = value if begun[0] is None else begun[0]
-            apart = wrapped(value - asked)
-            self.counted.append(asked + apart)
+            requested = value if begun[0] is None else begun[0]
+            apart = wrapped(value - requested)
+            self.counted.append(requested + apart)
             if begun[0] is not None:
-                self._ask(f"{path}.{name}", apart, asked, guess=not complete)
+                self._require(f"{path}.{name}", apart, requested, guess=not complete)
         elif neutral and all(entry is not None for entry in begun):
             away = quaternion_product(ca.vertcat(*begun) * ca.SX([1, -1, -1, -1]), value)
-            for number in (1, 2, 3):  # three rows: the quaternion and its negative are one orientation
-                row = f"{path}.{name}[{number + 1}]"
-                self._ask(row, 2 * away[number], ca.SX(1), guess=not complete, choice=f"{path}.{name}")
+            for index in (1, 2, 3):  # three rows: the quaternion and its negative are one orientation
+                row = f"{path}.{name}[{index + 1}]"
+                self._require(row, 2 * away[index], ca.SX(1), guess=not complete, choice=f"{path}.{name}")
         else:
-            for full, entry, asked, guess in zip(
+            for full, entry, requested, guess in zip(
                 labels(f"{path}.{name}", value), ca.vertsplit(expression(value)), wanted, guesses, strict=True
             ):
-                if asked is not None:
-                    self._ask(full, entry - asked, asked, guess=False)
+                if requested is not None:
+                    self._require(full, entry - requested, requested, guess=False)
                 elif guess is not None:
-                    self._ask(full, entry - guess, guess, guess=True)
+                    self._require(full, entry - guess, guess, guess=True)
+        # Residuals of the rate, and the value that places the body
         self._note(self.rates, f"{path}.{rate_name}", rate, self.wanted(f"{path}.{rate_name}", rate))
         rest = neutral or (0.0,) * len(begun)
         placed = (other if entry is None else entry for entry, other in zip(begun, rest, strict=True))
         return ca.vertcat(*placed), all(entry is not None for entry in begun)
 
-    def _ask(self, name: str, apart: SX, asked: SX, guess: bool, choice: str | None = None) -> None:
+    def _require(self, name: str, apart: SX, requested: SX, guess: bool, choice: str | None = None) -> None:
         """Add the equation of a coordinate's start value, or of its guess; of both, one zero, if that is to be chosen.
 
         Args:
             name: full name of the coordinate.
             apart: its distance from the start value.
-            asked: the start value.
+            requested: the start value.
             guess: whether it is a guess, unless that is to be chosen.
             choice: what the choice names, if not the coordinate.
         """
         met = self._met.get(choice or name)
         if met is not None or not guess:
             self.positions[name] = apart if met is None else met * apart
-            self.sizes[name] = size_of(asked)
+            self.sizes[name] = size_of(requested)
         if met is not None or guess:
             self.leanings.append(apart if met is None else (1 - met) * apart)
 
     def _note(self, into: dict[str, SX], name: str, shown: SX, wanted: list[SX | None]) -> None:
-        for number, (full, start) in enumerate(zip(labels(name, shown), wanted, strict=True)):
+        for index, (full, start) in enumerate(zip(labels(name, shown), wanted, strict=True)):
             if start is not None:
-                into[full] = expression(shown)[number] - start
+                into[full] = expression(shown)[index] - start
                 self.sizes[full] = size_of(start)
 
     def wanted(self, name: str, like: SX, guess: bool = False) -> list[SX | None]:
@@ -273,36 +288,36 @@ class _Asked:
         ]
 
 
-def _shape_start(bodies: Bodies, asked: _Asked, path: str) -> SX:
+def _shape_start(bodies: Bodies, requested: _Requested, path: str) -> SX:
     """Add the start values of a flexible part, which begins undeformed and at rest in itself unless it has others."""
     part, shape = bodies.mechanism.components[path], bodies.shapes[path]
     assert isinstance(part, FlexibleBody)
     placed = []
-    for number, (eta, rate) in enumerate(zip(shape.eta.elements(), shape.rate.elements(), strict=True), 1):
-        name, rate_name = f"eta[{number}]", f"eta_t[{number}]"
-        placed.append(asked.place(path, name, eta, rate_name, rate, ())[0])
+    for index, (eta, rate) in enumerate(zip(shape.eta.elements(), shape.rate.elements(), strict=True), 1):
+        name, rate_name = f"eta[{index}]", f"eta_t[{index}]"
+        placed.append(requested.add(path, name, eta, rate_name, rate, ())[0])
         if part.eta is None:
-            asked.positions[f"{path}.{name}"], asked.sizes[f"{path}.{name}"] = eta, size_of(ca.SX(0))
+            requested.positions[f"{path}.{name}"], requested.sizes[f"{path}.{name}"] = eta, size_of(ca.SX(0))
         if part.eta_t is None:
-            asked.rates[f"{path}.{rate_name}"], asked.sizes[f"{path}.{rate_name}"] = rate, size_of(ca.SX(0))
+            requested.rates[f"{path}.{rate_name}"], requested.sizes[f"{path}.{rate_name}"] = rate, size_of(ca.SX(0))
     return ca.vertcat(*placed)
 
 
-def _body_start(bodies: Bodies, asked: _Asked, number: int, group: Group) -> Pose | None:
+def _body_start(bodies: Bodies, requested: _Requested, index: int, group: Group) -> Pose | None:
     """Add the start values of the bodies of a group; return its pose if one of them gives all of it, else None."""
-    found = None
+    pose = None
     for path in group.parts:
         if not isinstance(bodies.mechanism.components[path], MovingPart):
             continue
-        frame = bodies.frame_at(number, f"{path}.frame_a")
-        r, whole = asked.place(path, "r_0", frame.r_0, "v_0", frame.v_0, ())
+        frame = bodies.frame_at(index, f"{path}.frame_a")
+        r, whole = requested.add(path, "r_0", frame.r_0, "v_0", frame.v_0, ())
         if bodies.planar:
-            angle, turned = asked.place(path, "phi", frame.phi, "w", frame.w_0, ())
+            angle, turned = requested.add(path, "phi", frame.phi, "w", frame.w_0, ())
         else:
-            angle, turned = asked.place(path, "Q", frame.Q, "w_a", frame.R.T @ frame.w_0, (1.0, 0.0, 0.0, 0.0))
+            angle, turned = requested.add(path, "Q", frame.Q, "w_a", frame.R.T @ frame.w_0, (1.0, 0.0, 0.0, 0.0))
         if whole and turned:
-            found = Pose(r, angle) @ group.poses[f"{path}.frame_a"].inverse()
-    return found
+            pose = Pose(r, angle) @ group.poses[f"{path}.frame_a"].inverse()
+    return pose
 
 
 def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[int, Pose], bent: dict[str, SX]) -> SX:
@@ -329,13 +344,13 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
             if not forward:
                 across = across.inverse()
             here[far] = fixed.get(far) or near_end @ across @ poses[far][stop].inverse()
-            found = coordinates[path]
+            begins = coordinates[path]
             if far in fixed:
                 frames = [replace(frame, pose=pose) for frame, pose in zip(
                     bodies.still, (near_end, here[far] @ poses[far][stop]), strict=True)]  # fmt: skip
                 motion = joint.motion(p, *(frames if forward else frames[::-1]))
-                found = {item.position: expression(item.value) for item in motion}
-            q[far] = ca.vertcat(ca.SX(0, 1), *found.values())
+                begins = {item.position: expression(item.value) for item in motion}
+            q[far] = ca.vertcat(ca.SX(0, 1), *begins.values())
             if path not in bodies.coordinates.carried:
                 pose = here[far]
                 if _is_central(bodies, far):
@@ -347,38 +362,38 @@ def _placed(bodies: Bodies, coordinates: dict[str, dict[str, SX]], fixed: dict[i
         shape = bodies.shape_of(far)
         if shape is not None:
             q[far] = ca.vertcat(q[far], bent[shape.path])
-    placed = ca.vertcat(ca.SX(0, 1), *(q[number] for number in bodies.coordinates.order))
+    placed = ca.vertcat(ca.SX(0, 1), *(q[index] for index in bodies.coordinates.order))
     if bent:
         eta = ca.vertcat(*(shape.eta for shape in bodies.shapes.values()))
         placed = ca.substitute(placed, eta, ca.vertcat(*bent.values()))
     return placed
 
 
-def _moving(bodies: Bodies, asked: _Asked, coordinates: dict[str, dict[str, SX]]) -> SX | None:
+def _moving(bodies: Bodies, requested: _Requested, coordinates: dict[str, dict[str, SX]]) -> SX | None:
     """Return v of bodies on a tree of joints, if the rates of all joints have start values; None for others.
 
     Args:
         bodies: the bodies.
-        asked: the start values.
+        requested: the start values.
         coordinates: those of the joints, by full name and by name of the motion.
     """
     if bodies.coordinates.recursive or bodies.tree.loops or bodies.couplings:
         return None
     symbols: dict[str, dict[str, SX]] = {}
-    places, rates = [], []
+    positions, rates = [], []
     for path, item in bodies.equations.items():
         symbols[path] = {}
         for motion, rate in zip(item.motion, item.rates, strict=True):
-            wanted = asked.wanted(f"{path}.{motion.rate}", rate)
+            wanted = requested.wanted(f"{path}.{motion.rate}", rate)
             if motion.neutral or any(entry is None for entry in wanted):
                 return None
             symbols[path][motion.position] = ca.SX.sym(motion.position, len(wanted))
-            places.append(coordinates[path][motion.position])
+            positions.append(coordinates[path][motion.position])
             rates += [entry for entry in wanted if entry is not None]
     x = ca.vertcat(ca.SX(0, 1), *(symbol for each in symbols.values() for symbol in each.values()))
     q = _placed(bodies, symbols, {}, {})
     v = ca.jtimes(q, x, ca.vertcat(ca.SX(0, 1), *rates)) + ca.jacobian(q, bodies.t)
-    return ca.densify(ca.substitute(v, x, ca.vertcat(ca.SX(0, 1), *places)))
+    return ca.densify(ca.substitute(v, x, ca.vertcat(ca.SX(0, 1), *positions)))
 
 
 def parameters(entries: Sequence[Entry], p: SX, shaping: SX) -> tuple[ParameterSignal, ...]:

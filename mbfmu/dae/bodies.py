@@ -64,7 +64,7 @@ class Shape:
     @property
     def names(self) -> list[str]:
         """Full names of the coordinates."""
-        return [f"{self.path}.eta[{number}]" for number in range(1, self.eta.numel() + 1)]
+        return [f"{self.path}.eta[{index}]" for index in range(1, self.eta.numel() + 1)]
 
 
 @dataclass(frozen=True)
@@ -158,6 +158,7 @@ class Bodies:
         choice: CoordinateChoice = EVERY_JOINT,
         spare: int = 0,
     ) -> None:
+        # Parameters p and inputs u, without the memory of sampled blocks
         self.mechanism = mechanism
         self.turning = turning
         self.mixed = choice.mixed
@@ -171,39 +172,27 @@ class Bodies:
             path: {item.name: ca.SX.sym(f"{path}.{item.name}", item.size) for item in component.inputs(self.planar)}
             for path, component in mechanism.components.items()
         }
-        sampled = {
-            f"{path}.{item.name}": self.inputs[path][item.name]
-            for path, component in mechanism.components.items()
-            for item in component.inputs(self.planar)
-            if item.sampled
-        }
+        # Inputs that are formulas of the time, and the time since sampled inputs last changed
+        sampled = self._sampled()
         self.formulas = {name: Expression(text).evaluate(lambda _: self.t) for name, text in mechanism.formulas.items()}
         names = [label for name, symbol in sampled.items() for label in labels(name, symbol)]
         if any(name in self.formulas for name in names):  # they change all the time: the time since a change is zero
             self.formulas = {**dict.fromkeys(names, ca.SX(0)), **self.formulas}
             sampled = {}
         changed = [ca.SX.sym("changed")] if sampled else []
+        # All of p: parameters, sampled inputs, spare entries, and the memory of sampled blocks
         self.network = Network(mechanism, self.symbols, self.t, self.formulas)
         before, after = (*self.symbols.values(), *changed, *sampled.values()), self.network.d.values()
         self.p = ca.vertcat(ca.SX(0, 1), *before, ca.SX.sym("spare", spare), *after)
+        # Quantities of each component, as expressions of these symbols and of the shape coordinates eta
         self.shapes = {
             path: Shape(
                 path, *(ca.SX.sym(name, part.count(self.planar)) for name in (f"{path}.eta", f"der({path}.eta)"))
             )
             for path, part in mechanism.of(FlexibleBody).items()
         }
-        since = self.t - changed[0] if sampled else ca.SX(0)
-        self.values = {
-            path: quantities(
-                mechanism, path, self.symbols, self.t, since,
-                {
-                    **{name: self.acting(f"{path}.{name}", symbol) for name, symbol in self.inputs[path].items()},
-                    **{name: self.network.z[f"{path}.{name}"] for name in component.states()},
-                    **({"eta": self.shapes[path].eta} if path in self.shapes else {}),
-                },
-            )
-            for path, component in mechanism.components.items()
-        }  # fmt: skip
+        self.values = self._quantities(self.t - changed[0] if sampled else ca.SX(0))
+        # Mass properties of parts, and the motions that joints leave at rest
         self.integrals = {
             path: part.integrals(self.values[path], self.shapes[path].rate)
             for path, part in mechanism.of(FlexibleBody).items()
@@ -216,23 +205,53 @@ class Bodies:
         joints = mechanism.of(Joint).items()
         self.at_rest = {path: joint.motion(self.values[path], *self.still) for path, joint in joints}
         self.open_rows = self._open_rows_of(joints)
+        # Groups of parts that move together, and the spanning tree whose joints carry coordinates
         local = {path: part.poses(self.values[path]) for path, part in mechanism.of(Part).items()}
         groups, bonds = rigid_groups(mechanism, local, self.shapes)
         self.anchors = anchors_of(mechanism, groups, self.shapes)
-        self.carrying, own = choice.able(mechanism, self.open_rows), choice.own(mechanism, groups, bonds)
+        self.carrying, own_groups = choice.able(mechanism, self.open_rows), choice.own(mechanism, groups, bonds)
         self.weights = self._weights(groups)
-        self.tree: Tree = spanning_tree(mechanism, groups, bonds, self.anchors, self.weights, self.carrying, own)
-        held = {number for edge in self.tree.order if not edge.path for number in (edge.near, edge.far)}
-        flexible = {number for number, group in enumerate(groups) if any(path in self.shapes for path in group.parts)}
+        self.tree: Tree = spanning_tree(mechanism, groups, bonds, self.anchors, self.weights, self.carrying, own_groups)
+        # Mass and inertia of each group; those that are flexible or bonded have theirs in links
+        held = {index for edge in self.tree.order if not edge.path for index in (edge.near, edge.far)}
+        flexible = {index for index, group in enumerate(groups) if any(path in self.shapes for path in group.parts)}
         self.bonded = frozenset((held | flexible) - {0})
         self.lacking: dict[int, str] = {}
         self.groups, self.inertias = self._with_mass(groups, central)
+        # Coordinates q and v, and the equations of joints and couplings in terms of them
         self.coordinates = coordinates(self)
         self.q, self.v = self.coordinates.q, self.coordinates.v
         self._frames: dict[tuple[int, str], Frame] = {}
         self._centers: dict[int, Frame] = {}
         self.equations = {path: self._joint(path, joint) for path, joint in mechanism.of(Joint).items()}
         self.couplings = {path: self._coupling(path, item) for path, item in mechanism.of(AxisConstraint).items()}
+
+    def _sampled(self) -> dict[str, SX]:
+        """Return the symbols of the inputs that are sampled, by full name."""
+        return {
+            f"{path}.{item.name}": self.inputs[path][item.name]
+            for path, component in self.mechanism.components.items()
+            for item in component.inputs(self.planar)
+            if item.sampled
+        }
+
+    def _quantities(self, since: SX) -> dict[str, Any]:
+        """Return the quantities of each component, by full name.
+
+        Args:
+            since: time since a sampled input last changed, s.
+        """
+        return {
+            path: quantities(
+                self.mechanism, path, self.symbols, self.t, since,
+                {
+                    **{name: self.acting(f"{path}.{name}", symbol) for name, symbol in self.inputs[path].items()},
+                    **{name: self.network.z[f"{path}.{name}"] for name in component.states()},
+                    **({"eta": self.shapes[path].eta} if path in self.shapes else {}),
+                },
+            )
+            for path, component in self.mechanism.components.items()
+        }  # fmt: skip
 
     def acting(self, name: str, symbol: SX) -> SX:
         """Return an input as it acts on the mechanism: formulas of the time in place of the symbols they replace."""
@@ -253,16 +272,16 @@ class Bodies:
     @property
     def rotors(self) -> dict[str, SX]:
         """Inertia that moves with the axis of a joint alone, SX scalar, by the full name of the joint."""
-        found: dict[str, SX] = {}
+        inertias: dict[str, SX] = {}
         for path, force in self.mechanism.of(AxisForce).items():
             inertia = force.inertia(self.values[path])
             if inertia.nnz():
                 (joint,) = joints_of(path, force)
-                found[joint] = found.get(joint, ca.SX(0)) + inertia
+                inertias[joint] = inertias.get(joint, ca.SX(0)) + inertia
         for path, coupling in self.mechanism.of(AxisConstraint).items():
             for joint, lent in zip(joints_of(path, coupling), coupling.inertias(self.values[path]), strict=False):
-                found[joint] = found.get(joint, ca.SX(0)) + lent
-        return found
+                inertias[joint] = inertias.get(joint, ca.SX(0)) + lent
+        return inertias
 
     def symbols_of(self, path: str) -> dict[str, SX]:
         """Return fresh symbols for the coordinates of a joint, by the name of the motion."""
@@ -274,34 +293,34 @@ class Bodies:
     def _open_rows_of(self, joints: Iterable[tuple[str, Joint]]) -> dict[str, tuple[int, ...]]:
         """Return the open rows of the joints that can carry coordinates; of joints that are alike, one is asked."""
         known: dict[Hashable, tuple[int, ...] | None] = {}
-        found: dict[str, tuple[int, ...]] = {}
+        rows_of: dict[str, tuple[int, ...]] = {}
         for path, joint in joints:
             key = self._likeness(path, joint)
             if key not in known:
                 known[key] = self._open_rows(path, joint)
             rows = known[key]
             if rows is not None:
-                found[path] = rows
-        return found
+                rows_of[path] = rows
+        return rows_of
 
     def _likeness(self, path: str, joint: Joint) -> Hashable:
         """Return what joints have in common whose equations differ in the names of parameters alone."""
         declared = {label for _, label, _ in joint.declared()}
         fixed = (getattr(joint, item.name) for item in fields(joint) if item.name not in {"name", *declared})
         symbols = {self.t.element_hash(): 0}
-        told: list[Any] = [type(joint), *(value if _is_plain(value) else path for value in fixed)]
+        features: list[Any] = [type(joint), *(value if _is_plain(value) else path for value in fixed)]
         for label, value in vars(self.values[path]).items():
             if label in {"planar", "time", "since"}:  # all joints have them in common
                 continue
             if not isinstance(value, ca.SX):  # a law
-                told.append(path)
+                features.append(path)
                 continue
             for entry in value.elements():
                 if entry.is_symbolic():
-                    told.append((label, symbols.setdefault(entry.element_hash(), len(symbols))))
+                    features.append((label, symbols.setdefault(entry.element_hash(), len(symbols))))
                 else:
-                    told.append((label, float(entry) if entry.is_constant() else path))
-        return tuple(told)
+                    features.append((label, float(entry) if entry.is_constant() else path))
+        return tuple(features)
 
     def _open_rows(self, path: str, joint: Joint) -> tuple[int, ...] | None:
         """Return the equations of a joint that its coordinates do not meet; None if it cannot carry coordinates.
@@ -319,19 +338,19 @@ class Bodies:
         near, far = self.still[0], replace(self.still[1], pose=pose)
         Phi = ca.vertcat(ca.SX(0, 1), joint.position(p, near, far.moved(wiggle[: self.dim], wiggle[self.dim :])))
         x = ca.vertcat(ca.SX(0, 1), *coordinates.values())
-        own = {symbol.element_hash() for symbol in ca.vertcat(x, wiggle).nonzeros()}
-        others = [symbol for symbol in ca.symvar(Phi) if symbol.element_hash() not in own]
-        given = ca.vertcat(ca.SX(0, 1), *others)
+        unknowns = {symbol.element_hash() for symbol in ca.vertcat(x, wiggle).nonzeros()}
+        others = [symbol for symbol in ca.symvar(Phi) if symbol.element_hash() not in unknowns]
+        constants = ca.vertcat(ca.SX(0, 1), *others)
         slopes = ca.densify(ca.jacobian(Phi, wiggle))
-        shown = ca.Function("shown", [x, wiggle, given], [ca.densify(Phi), slopes])
+        shown = ca.Function("shown", [x, wiggle, constants], [ca.densify(Phi), slopes])
         rng, values = Random(0), [np.zeros((0, SAMPLES))]  # NumPy's takes longer to be imported than all this
         for item in coordinates.values():
             value = np.array([[rng.gauss(0.0, 1.0) for _ in range(SAMPLES)] for _ in range(item.numel())])
             values.append(value / np.linalg.norm(value, axis=0) if item.numel() == 4 else value)
         still = np.zeros((wiggle.numel(), SAMPLES))
-        numbers = [rng.uniform(0.5, 1.5) for _ in range(given.numel() * SAMPLES)]
-        found = shown(np.concatenate(values), still, np.reshape(numbers, (-1, SAMPLES)))
-        residual, slope = (np.array(item) for item in found)
+        numbers = [rng.uniform(0.5, 1.5) for _ in range(constants.numel() * SAMPLES)]
+        samples = shown(np.concatenate(values), still, np.reshape(numbers, (-1, SAMPLES)))
+        residual, slope = (np.array(item) for item in samples)
         met = (np.abs(residual) < MET).all(axis=1)
         columns = slope.reshape(Phi.numel(), SAMPLES, wiggle.numel())[met].swapaxes(0, 1)
         rank = int(np.linalg.matrix_rank(columns, tol=MET).max()) if met.any() else 0
@@ -376,7 +395,7 @@ class Bodies:
             rows,
             free=3 if self.planar else 7,
             needed=acting & counted | self.rotors.keys(),
-            light=[number for number, group in enumerate(groups) if number and not self._massive(group)],
+            light=[index for index, group in enumerate(groups) if index and not self._massive(group)],
         )
 
     def _with_mass(self, groups: tuple[Group, ...], central: bool) -> tuple[tuple[Group, ...], tuple[Inertia, ...]]:
@@ -384,20 +403,20 @@ class Bodies:
         moved: list[Group] = [groups[0]]
         inertias: list[Inertia] = []
         reached = {edge.far for edge in self.tree.order}
-        for number, group in enumerate(groups[1:], 1):
+        for index, group in enumerate(groups[1:], 1):
             if any(path in self.shapes for path in group.parts):
                 inertias.append(self._floating(group.parts[0]))
                 moved.append(group)
                 continue
             total = self._total(group)
-            if number not in self.bonded and (reason := self._lack(group, total)):
+            if index not in self.bonded and (reason := self._lack(group, total)):
                 if self.mechanism.weightless:
                     total = Inertia(ca.SX(1), total.r_CM, ca.SX(ca.DM.eye(1 if self.planar else 3)))
-                elif central or number not in reached:
-                    raise MassError(reason + (ELSEWHERE if number in reached else ""))
+                elif central or index not in reached:
+                    raise MassError(reason + (ELSEWHERE if index in reached else ""))
                 else:
-                    self.lacking[number] = reason
-            if central and number not in self.bonded:
+                    self.lacking[index] = reason
+            if central and index not in self.bonded:
                 shift = Pose(-total.r_CM, identity(self.planar).angle)
                 group = Group(group.parts, {frame: shift @ pose for frame, pose in group.poses.items()})
                 total = replace(total, r_CM=ca.SX(self.dim, 1))
@@ -428,16 +447,16 @@ class Bodies:
         Raises:
             MassError: it has no mass.
         """
-        own = self.integrals[path]
-        (m,) = self.numbers(own.m)
+        integrals = self.integrals[path]
+        (m,) = self.numbers(integrals.m)
         if not float(m) > 0:
             raise MassError(f"'{path}' bends but its mass is {float(m):g} kg: give it one")
         turning = 1 if self.planar else 3
-        return Inertia(own.m, own.first / own.m, ca.SX(turning, turning))
+        return Inertia(integrals.m, integrals.first / integrals.m, ca.SX(turning, turning))
 
-    def shape_of(self, number: int) -> Shape | None:
+    def shape_of(self, index: int) -> Shape | None:
         """Return the shape coordinates of a group that is a flexible part; None for others."""
-        return next((self.shapes[path] for path in self.groups[number].parts if path in self.shapes), None)
+        return next((self.shapes[path] for path in self.groups[index].parts if path in self.shapes), None)
 
     def _massive(self, group: Group) -> list[str]:
         """Return the parts of a group that have mass, flexible ones too."""
@@ -488,8 +507,8 @@ class Bodies:
             return Frame(here, *_velocities(velocity, turning, origin.R, pose.r))
         w_0 = turning if self.planar else origin.R @ turning
         if shape is None:
-            own = self._own_numbers[group]
-            return Frame(here, ca.jtimes(here.r, self.q[own], self.v[own]), w_0)
+            columns = self._own_numbers[group]
+            return Frame(here, ca.jtimes(here.r, self.q[columns], self.v[columns]), w_0)
         arm = origin.R @ pose.r
         velocity = velocity + origin.R @ ca.jtimes(ca.SX(pose.r), shape.eta, shape.rate)
         turned = turning_of(pose, shape)
@@ -505,12 +524,12 @@ class Bodies:
         """Return the frame of a joint, force or sensor by its full name."""
         return self.frame_at(*self.anchors[name])
 
-    def center(self, number: int) -> Frame:
+    def center(self, index: int) -> Frame:
         """Return the frame at a moving group's centre of mass, with the group's axes; the same object each time."""
-        if number not in self._centers:
-            pose = Pose(self.inertias[number - 1].r_CM, identity(self.planar).angle)
-            self._centers[number] = self.frame(number, pose)
-        return self._centers[number]
+        if index not in self._centers:
+            pose = Pose(self.inertias[index - 1].r_CM, identity(self.planar).angle)
+            self._centers[index] = self.frame(index, pose)
+        return self._centers[index]
 
     def _joint(self, path: str, joint: Joint) -> JointEquations:
         a, b, p = self.frame_of(f"{path}.frame_a"), self.frame_of(f"{path}.frame_b"), self.values[path]
@@ -586,12 +605,12 @@ class Bodies:
     @cached_property
     def _coordinate_numbers(self) -> dict[int, int]:
         """The number of each entry of q by the hash of its symbol."""
-        return {symbol.element_hash(): number for number, symbol in enumerate(self.q.nonzeros())}
+        return {symbol.element_hash(): index for index, symbol in enumerate(self.q.nonzeros())}
 
     @cached_property
     def _rate_numbers(self) -> dict[int, int]:
         """The number of each entry of v by the hash of its symbol."""
-        return {symbol.element_hash(): number for number, symbol in enumerate(self.v.nonzeros())}
+        return {symbol.element_hash(): index for index, symbol in enumerate(self.v.nonzeros())}
 
     def ddot(self, expression: SX, a: SX) -> SX:
         """Return the total time derivative of an expression of (q, v, t), with vdot = a."""
@@ -637,7 +656,7 @@ def _velocities(v_0: SX, w: SX, R: SX, r: SX) -> tuple[SX, SX]:
 def labels(name: str, value: SX) -> list[str]:
     """Return the names of the scalars of a quantity: the name itself, or ``name[1]`` and so on."""
     count = expression(value).numel()
-    return [name] if count == 1 else [f"{name}[{number}]" for number in range(1, count + 1)]
+    return [name] if count == 1 else [f"{name}[{index}]" for index in range(1, count + 1)]
 
 
 def turning_of(pose: Pose, shape: Shape) -> SX:

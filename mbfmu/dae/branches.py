@@ -41,48 +41,48 @@ def start_notices(dae: Dae, closed: Closed, s: Array, p: Array) -> tuple[str, ..
     """
     of = dae.start
     first = column(of.sought.guess(s, p, 0.0))
-    found = closed(first)
-    if found is None:
+    reached = closed(first)
+    if reached is None:
         return ()
 
     def posed(x: Array) -> Array:
         return column(of.pose(x, s, p, 0.0))
 
-    branches = _other_branch(dae, closed, posed, first, found, s, p)
-    return (*_given_way(dae, posed(found), s, p), *branches, *free_notices(dae, first, found, s, p))
+    branches = _other_branch(dae, closed, posed, first, reached, s, p)
+    return (*_given_way(dae, posed(reached), s, p), *branches, *free_notices(dae, first, reached, s, p))
 
 
 def _given_way(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
     moved = zip(dae.start.position_names, missed(dae, q, s, p, 0.0), strict=True)
-    told = [f"{name} by {size:.1g}" for name, size in moved if size > TOLERANCE]
-    if told:
+    changes = [f"{name} by {size:.1g}" for name, size in moved if size > TOLERANCE]
+    if changes:
         yield (
             f"{dae.name}: the start values agree with each other to nine digits only, and moved to close the loops: "
-            f"{', '.join(told)}"
+            f"{', '.join(changes)}"
         )
 
 
 def _other_branch(
-    dae: Dae, closed: Closed, posed: Posed, first: Array, found: Array, s: Array, p: Array
+    dae: Dae, closed: Closed, posed: Posed, first: Array, reached: Array, s: Array, p: Array
 ) -> Iterator[str]:
     if not dae.start.loops or dae.skeleton is None:
         return
-    other = _other(dae, closed, posed, first, found, s, p)
+    other = _other(dae, closed, posed, first, reached, s, p)
     if other is None:
         return
-    taken, left = (_joint_coordinates(dae, posed(x), p) for x in (found, other))
-    given = {name.partition("[")[0] for name in dae.start.met_names}
+    taken, left = (_joint_coordinates(dae, posed(x), p) for x in (reached, other))
+    supplied = {name.partition("[")[0] for name in dae.start.met_names}
     apart = {
         name: abs(math.remainder(left[name] - value, math.tau) if unit == "rad" else left[name] - value)
         for name, (value, unit) in _with_units(dae, taken).items()
-        if name.partition("[")[0] not in given
+        if name.partition("[")[0] not in supplied
     }
     names = sorted(apart, key=lambda name: -apart[name])[:SHOWN]
     if not names or apart[names[0]] < NEAR:
         return
     here, there = (", ".join(f"{name} = {pose[name]:.4g}" for name in names) for pose in (taken, left))
     guesses = ", ".join(f'{name} = "guess({left[name]:.4g})"' for name in names)
-    nearer = _astray(dae, posed(other), s, p) < _astray(dae, posed(found), s, p) / NEARLY
+    nearer = _astray(dae, posed(other), s, p) < _astray(dae, posed(reached), s, p) / NEARLY
     yield (
         f"{dae.name}: the loops close in two ways: {here} is taken, {there} is "
         + ("nearer to the guesses. " if nearer else "about as near to where the search for the start begins. ")
@@ -90,7 +90,7 @@ def _other_branch(
     )
 
 
-def _other(dae: Dae, closed: Closed, posed: Posed, first: Array, found: Array, s: Array, p: Array) -> Array | None:
+def _other(dae: Dae, closed: Closed, posed: Posed, first: Array, reached: Array, s: Array, p: Array) -> Array | None:
     """Return a closed pose about as near to the first pose, and to the guesses, as the one found, or nearer to these.
 
     The other ways to close a loop lie on the other side of a singular position, which is where a guess that does not
@@ -98,20 +98,20 @@ def _other(dae: Dae, closed: Closed, posed: Posed, first: Array, found: Array, s
     the first pose, or one of those that moved most.
     """
     assert dae.skeleton is not None
-    place = dae.skeleton.points
+    positions = dae.skeleton.points
 
     def points(x: Array) -> Array:
-        return np.array(place(posed(x), p, 0.0))
+        return np.array(positions(posed(x), p, 0.0))
 
     def distance(one: Array, other: Array) -> float:
         return float(np.max(np.linalg.norm(one - other, axis=0)))
 
-    lost = _astray(dae, posed(found), s, p)
-    start, end = points(first), points(found)
+    lost = _astray(dae, posed(reached), s, p)
+    start, end = points(first), points(reached)
     moved = distance(start, end)
     if moved <= NEAR * np.ptp(end, axis=1).max():
         return None
-    away = found - first
+    away = reached - first
     mirrored = [-away]
     for k in np.argsort(-np.abs(away))[:MOST]:
         flipped = away.copy()

@@ -42,19 +42,23 @@ def calculated(
         free: the free parameters.
     """
     known = {item.name: (item.quantity.min, item.quantity.max) for item in free}
-    found = []
+    result = []
     for item, value in zip(items, values, strict=True):
-        own = item.quantity
-        least, greatest = reach(value, known) if math.isfinite(own.min) or math.isfinite(own.max) else ANY
+        quantity = item.quantity
+        least, greatest = reach(value, known) if math.isfinite(quantity.min) or math.isfinite(quantity.max) else ANY
         if value.is_constant():  # it was checked as the model was read
-            least, greatest = own.min, own.max
-        low, high = (own.min if own.min > least else -math.inf), (own.max if own.max < greatest else math.inf)
-        found.append(
+            least, greatest = quantity.min, quantity.max
+        low, high = (
+            (quantity.min if quantity.min > least else -math.inf),
+            (quantity.max if quantity.max < greatest else math.inf),
+        )
+        result.append(
             Signal(
-                item.name, own.unit, own.description, "parameter", min=low, max=high, type=own.type, items=own.items
+                item.name, quantity.unit, quantity.description, "parameter",
+                min=low, max=high, type=quantity.type, items=quantity.items,
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(result)
 
 
 def reach(value: SX, known: Mapping[str, Range]) -> Range:
@@ -68,21 +72,21 @@ def reach(value: SX, known: Mapping[str, Range]) -> Range:
         return float(value), float(value)
     if value.is_symbolic():
         return known.get(value.name(), ANY)
-    code, given = value.op(), [reach(value.dep(k), known) for k in range(value.n_dep())]
+    code, operands = value.op(), [reach(value.dep(k), known) for k in range(value.n_dep())]
     if code in {ca.OP_SQ, ca.OP_FABS, ca.OP_SQRT, ca.OP_EXP}:
         return NOT_NEGATIVE
     if code == ca.OP_NEG:
-        return -given[0][1], -given[0][0]
+        return -operands[0][1], -operands[0][0]
     if code == ca.OP_TWICE:
-        return 2 * given[0][0], 2 * given[0][1]
+        return 2 * operands[0][0], 2 * operands[0][1]
     if code == ca.OP_ADD:
-        return given[0][0] + given[1][0], given[0][1] + given[1][1]
+        return operands[0][0] + operands[1][0], operands[0][1] + operands[1][1]
     if code == ca.OP_SUB:
-        return given[0][0] - given[1][1], given[0][1] - given[1][0]
-    if code == ca.OP_MUL or (code == ca.OP_DIV and given[1][0] >= 0):
+        return operands[0][0] - operands[1][1], operands[0][1] - operands[1][0]
+    if code == ca.OP_MUL or (code == ca.OP_DIV and operands[1][0] >= 0):
         if code == ca.OP_DIV:
-            low, high = given[1]
-            given[1] = (1 / high if high else math.inf), (1 / low if low else math.inf)
-        ends = [a * b if a and b else 0.0 for a, b in product(*given)]
+            low, high = operands[1]
+            operands[1] = (1 / high if high else math.inf), (1 / low if low else math.inf)
+        ends = [a * b if a and b else 0.0 for a, b in product(*operands)]
         return min(ends), max(ends)
     return ANY

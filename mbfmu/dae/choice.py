@@ -51,7 +51,7 @@ class CoordinateChoice:
         if self.kind != "joint" or not self.names:
             return frozenset(able)
         joints = mechanism.of(Joint)
-        found: set[str] = set()
+        paths: set[str] = set()
         for name in self.names:
             if name in joints and name not in able:
                 raise UsageError(
@@ -69,8 +69,8 @@ class CoordinateChoice:
                     f"coordinates '{self}': there is no joint and no subsystem with joints '{name}'; "
                     f"{nearest(name, choosable(mechanism, self.kind))}"
                 )
-            found.update(path for path in inside if path in able)
-        return frozenset(found)
+            paths.update(path for path in inside if path in able)
+        return frozenset(paths)
 
     def own(self, mechanism: Mechanism, groups: tuple[Group, ...], bonds: tuple[FlexibleBond, ...]) -> frozenset[int]:
         """Return the numbers of the groups that have coordinates of their own, with those that bonds hold to them.
@@ -87,9 +87,9 @@ class CoordinateChoice:
         if self.kind != "absolute":
             return frozenset()
         parts = mechanism.of(Part)
-        group_of = {part: number for number, group in enumerate(groups) for part in group.parts}
+        group_of = {part: index for index, group in enumerate(groups) for part in group.parts}
         one = _clusters(groups, bonds)
-        found: set[int] = set()
+        result: set[int] = set()
         for name in self.names:
             inside = [path for path in parts if path == name or path.startswith(f"{name}.")]
             if not inside:
@@ -108,8 +108,8 @@ class CoordinateChoice:
                     f"coordinates '{self}': '{name}' is fixed to the world, so that its place has no "
                     "coordinates; leave it out"
                 )
-            found |= moving
-        return frozenset(number for number, first in enumerate(one) if first in found)
+            result |= moving
+        return frozenset(index for index, first in enumerate(one) if first in result)
 
 
 EVERY_JOINT = CoordinateChoice("joint")
@@ -160,9 +160,9 @@ def choosable(mechanism: Mechanism, kind: str) -> list[str]:
 
 def _clusters(groups: tuple[Group, ...], bonds: tuple[FlexibleBond, ...]) -> list[int]:
     """Return for each group the least number of those that bonds hold together with it."""
-    group_of = {frame: number for number, group in enumerate(groups) for frame in group.poses}
+    group_of = {frame: index for index, group in enumerate(groups) for frame in group.poses}
     least = list(range(len(groups)))
     for one, other in bonds:
         a, b = sorted((least[group_of[one]], least[group_of[other]]))
-        least = [a if number == b else number for number in least]
+        least = [a if index == b else index for index in least]
     return least

@@ -167,13 +167,13 @@ class Dae(Layout):
 
         With C = [Phi_q; G]: ``[M C^T; C 0] [a; lambda] = [force; gamma]``.
         """
-        q, v, _, _, p, t = given = self.symbols()
-        free = self.equations.free_acceleration(*given)
+        q, v, _, _, p, t = symbols = self.symbols()
+        free = self.equations.free_acceleration(*symbols)
         gamma = self.constraints.gammas(q, v, p, t)
         if not self.m + self.k:
-            return ca.Function("acceleration", list(given), [ca.densify(free), gamma])
+            return ca.Function("acceleration", list(symbols), [ca.densify(free), gamma])
         a, lambda_ = self.factor(q, p, t).constrained(free, gamma)
-        return merged("acceleration", list(given), [ca.densify(a), ca.densify(lambda_)])
+        return merged("acceleration", list(symbols), [ca.densify(a), ca.densify(lambda_)])
 
     def factor(self, q: SX, p: SX, t: SX) -> SchurFactor:
         """Return the factor of ``[M C^T; C 0]`` with C = [Phi_q; G].
@@ -220,11 +220,11 @@ class Dae(Layout):
         """Index of the diagonal block of M that each of its rows is in, shape (n,)."""
         pattern = self.equations.mass_solve.jac_sparsity(0, 2)
         blocks, rows, first = pattern.scc()
-        found = [0] * self.n
+        block_of = [0] * self.n
         for block in range(blocks):
             for row in rows[first[block] : first[block + 1]]:
-                found[row] = block
-        return found
+                block_of[row] = block
+        return block_of
 
     @property
     def n_p(self) -> int:
@@ -251,15 +251,15 @@ class Dae(Layout):
         """Numbers of the outputs that change at samplings alone: what sampled blocks remember, and functions of it."""
         if not self.n_d:
             return frozenset()
-        *moving, p, t = (self.output.jac_sparsity(0, place) for place in range(self.output.n_in()))
+        *moving, p, t = (self.output.jac_sparsity(0, index) for index in range(self.output.n_in()))
         remembered = range(self.n_p - self.n_d - self.n_modes, self.n_p - self.n_modes)
-        found, others = set(), {row for slopes in (*moving, t) for row in slopes.row()}
+        rows, others = set(), {row for slopes in (*moving, t) for row in slopes.row()}
         for row, column in zip(*p.get_triplet(), strict=True):
             if column in remembered:
-                found.add(row)
+                rows.add(row)
             elif column >= len(self.parameters):
                 others.add(row)
-        return frozenset(found - others)
+        return frozenset(rows - others)
 
     @property
     def n_modes(self) -> int:
@@ -285,8 +285,8 @@ class Dae(Layout):
         p = np.asarray(p, dtype=float)
         whole = np.concatenate([p, np.zeros(self.n_held + self.n_memory)])
         if self.sampling:
-            place = len(p) + self.n_held + self.n_w
-            whole[place : place + self.n_d] = np.array(self.sampling.first(whole)).ravel()
+            offset = len(p) + self.n_held + self.n_w
+            whole[offset : offset + self.n_d] = np.array(self.sampling.first(whole)).ravel()
         return whole
 
     def followed(self, q: Any, p: Any, t: Any) -> Any:

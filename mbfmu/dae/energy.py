@@ -48,26 +48,28 @@ def with_balance(dae: Dae) -> Dae:
         UsageError: the equations have no energy that forces change by their power.
     """
     if dae.energies.power is None:
-        what = "is a block of equations" if not dae.n else "has a kinetic energy that is not quadratic in the rates"
-        raise UsageError(f"'{dae.name}' {what}: it has no energy balance")
+        reason = "is a block of equations" if not dae.n else "has a kinetic energy that is not quadratic in the rates"
+        raise UsageError(f"'{dae.name}' {reason}: it has no energy balance")
+    # The state E with E' = power of the inputs and losses, from T + V at the start
     longer = replace(dae, states=(*dae.states, StateSignal(EXPECTED, "J", "", None, _size(dae), controlled=False)))
-    q, v, z, u, p, t = given = longer.symbols()
-    own = z[: dae.n_z]
+    q, v, z, u, p, t = symbols = longer.symbols()
+    states = z[: dae.n_z]
     s = ca.SX.sym("s", len(dae.starts) - len(dae.start.starts))
     turned, a = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("a", dae.n)
     lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
     stored = dae.energies.kinetic(q, v, p) + dae.energies.potential(q, p, t)
 
+    # Functions of the longer state z; the balance T + V - E is an output
     def function(name: str, arguments: list[SX], result: SX) -> Any:
         return merged(name, arguments, [ca.densify(result)])
 
-    called = [q, v, own, u, p, t]
+    called = [q, v, states, u, p, t]
     first = dae.start.first_states(q, v, s, p, t) if dae.start.first_states else s
     every = [q, v, z, turned, a, lambda_, u, p, t]
-    shown = dae.output(q, v, own, turned, a, lambda_, u, p, t)
+    shown = dae.output(q, v, states, turned, a, lambda_, u, p, t)
     switching = dae.switching and replace(
         dae.switching,
-        guards=function("guards", list(given), dae.switching.guards(q, v, own, u, p, t)),
+        guards=function("guards", list(symbols), dae.switching.guards(q, v, states, u, p, t)),
         carried=_carried(dae, q, v, z, p, t),
     )
     text = "kinetic and potential energy, plus losses, minus what was put in; 0 without errors of the steps"
@@ -75,10 +77,10 @@ def with_balance(dae: Dae) -> Dae:
         longer,
         outputs=(*dae.outputs, Signal(BALANCE, "J", text, "output")),
         output=function("output", every, ca.vertcat(shown, stored - z[-1])),
-        equations=dae.equations.reading(given, called, supplied(dae, q, v, own, u, p, t)),
-        energies=dae.energies.reading(given, called),
+        equations=dae.equations.reading(symbols, called, supplied(dae, q, v, states, u, p, t)),
+        energies=dae.energies.reading(symbols, called),
         start=replace(dae.start, first_states=function("first_states", [q, v, s, p, t], ca.vertcat(first, stored))),
-        sampling=dae.sampling and dae.sampling.reading(given, called),
+        sampling=dae.sampling and dae.sampling.reading(symbols, called),
         switching=switching,
     )
 
@@ -86,9 +88,9 @@ def with_balance(dae: Dae) -> Dae:
 def _carried(dae: Dae, q: SX, v: SX, z: SX, p: SX, t: SX) -> Any:
     """Return the Function (q, v, v1, z, p, t) -> first-order states after an impact, with the energy that it takes."""
     assert dae.switching is not None
-    v1, own = ca.SX.sym("v1", dae.n), z[: dae.n_z]
+    v1, states = ca.SX.sym("v1", dae.n), z[: dae.n_z]
     lost = dae.energies.kinetic(q, v1, p) - dae.energies.kinetic(q, v, p)
-    after = ca.vertcat(dae.switching.carried(q, v, v1, own, p, t), z[-1] + lost)
+    after = ca.vertcat(dae.switching.carried(q, v, v1, states, p, t), z[-1] + lost)
     return merged("carried", [q, v, v1, z, p, t], [ca.densify(after)])
 
 

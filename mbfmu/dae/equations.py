@@ -64,11 +64,14 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
     u, z = network.u, ca.vertcat(ca.SX(0, 1), *bodies.network.z.values())
     switches = switches_of(bodies, network.signals, u, shown, bodies.mechanism.names)
 
+    # Functions of (q, v, z, u, p, t), after wires are inserted
     write = Writer(q, v, z, u, p, t, lambda result: dense(network.insert(result)))
+    # Parameters: those calculated from others, and those that shape the constraints
     bound = [entry for entry in bodies.mechanism.entries.values() if not entry.free]
     bound_values = ca.vertcat(ca.SX(0, 1), *(resolve(bodies.mechanism, entry, bodies.symbols) for entry in bound))
     shaping = ca.densify(ca.vertcat(Phi, velocity_rows, *_places(bodies), network.timing))
     held = [acting.signals[index].name for index in acting.sampled]
+    # Equations M vdot + C^T lambda = f with these constraints, and how they start
     dae = Dae(
         name=bodies.mechanism.name,
         description=bodies.mechanism.description,
@@ -141,7 +144,7 @@ def _motion(
     load = acting.applied - ca.gradient(acting.potential, q)
     falling = cache(lambda: ca.gradient(weight, q))
     f = ca.SX.sym("force", q.numel())
-    found = write.equations(
+    result = write.equations(
         f,
         M=inertial.M,
         mass_solve=lambda: inertial.solve(f),
@@ -153,7 +156,7 @@ def _motion(
         impulse_rate=lambda: inertial.regular_T_q() + load - falling(),
     )
     return replace(
-        found,
+        result,
         impulses=lambda: write.function("impulse", [q, bodies.v, p], inertial.impulse()),
         resisting=acting.resisting or ca.depends_on(network.insert(acting.u), ca.vertcat(q, bodies.v)),
     )
@@ -189,11 +192,11 @@ def _pressing(bodies: Bodies, shown: Outputs, inputs: tuple[Signal, ...], write:
         inputs: all inputs.
         write: makes the Functions.
     """
-    place = {signal.name: number for number, signal in enumerate(inputs)}
+    index_of = {signal.name: index for index, signal in enumerate(inputs)}
     numbers: list[int] = []
     laws: list[SX] = []
     m = shown.lambda_.numel() - sum(item.velocity.numel() for item in bodies.equations.values())
-    for path, own, own_G in multipliers(bodies, shown.lambda_, m):
+    for path, own_Phi, own_G in multipliers(bodies, shown.lambda_, m):
         joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
         names = [item.name for item in joint.inputs(bodies.planar) if item.internal]
         if not names:
@@ -204,13 +207,13 @@ def _pressing(bodies: Bodies, shown: Outputs, inputs: tuple[Signal, ...], write:
                 "leave out its `pose`"
             )
         ends = bodies.equations[path].a, bodies.equations[path].b
-        values = ca.vertcat(joint.pressed(bodies.values[path], *ends, ca.vertcat(own, own_G)))
+        values = ca.vertcat(joint.pressed(bodies.values[path], *ends, ca.vertcat(own_Phi, own_G)))
         if values.numel() != len(names):
             raise ModelError(
                 f"{type(joint).__name__} '{path}' has {len(names)} internal input(s) and `pressed` returns "
                 f"{values.numel()} value(s): return one for each, in their order"
             )
-        numbers += [place[f"{path}.{name}"] for name in names]
+        numbers += [index_of[f"{path}.{name}"] for name in names]
         laws.append(values)
     if not numbers:
         return None
@@ -229,10 +232,10 @@ def first_states_of(network: Connected, q: SX, v: SX, p: SX, t: SX) -> Function 
     """
     if all(value is None for value in network.first):
         return None
-    own = [ca.SX.sym(item.name) for item in network.states if item.start is not None]
-    given = iter(own)
-    first = ca.vertcat(*(next(given) if value is None else value for value in network.first))
-    s = ca.vertcat(ca.SX(0, 1), *own)
+    symbols = [ca.SX.sym(item.name) for item in network.states if item.start is not None]
+    remaining = iter(symbols)
+    first = ca.vertcat(*(next(remaining) if value is None else value for value in network.first))
+    s = ca.vertcat(ca.SX(0, 1), *symbols)
     return ca.Function("first_states", [q, v, s, p, t], [ca.densify(first)])
 
 
@@ -261,10 +264,10 @@ def sampling_of(network: Connected, q: SX, v: SX, z: SX, p: SX, t: SX) -> Sampli
 def _sources(shown: Outputs) -> dict[str, SignalSource]:
     """Return the mechanism's signals for wires: outputs that are known before accelerations and multipliers are."""
     late, turned = (
-        ca.which_depends(ca.densify(shown.y), given, 1, True) if given.numel() else [False] * shown.y.numel()
-        for given in (ca.vertcat(shown.a, shown.lambda_), shown.turned)
+        ca.which_depends(ca.densify(shown.y), held, 1, True) if held.numel() else [False] * shown.y.numel()
+        for held in (ca.vertcat(shown.a, shown.lambda_), shown.turned)
     )
-    found = {}
+    result = {}
     for signal, value, is_late, is_turned in zip(shown.signals, shown.y.elements(), late, turned, strict=True):
         lacking = ""
         if is_late:
@@ -274,8 +277,8 @@ def _sources(shown: Outputs) -> dict[str, SignalSource]:
                 "in these coordinates the angle is known only up to full turns; use joint coordinates "
                 "(--coordinates joint)"
             )
-        found[signal.name] = SignalSource(signal.unit, value, lacking, signal.type)
-    return found
+        result[signal.name] = SignalSource(signal.unit, value, lacking, signal.type)
+    return result
 
 
 def _refuse_motions(bodies: Bodies, left: tuple[Signal, ...], inputs: tuple[Signal, ...]) -> None:
@@ -288,8 +291,8 @@ def _refuse_motions(bodies: Bodies, left: tuple[Signal, ...], inputs: tuple[Sign
     for path, component in bodies.mechanism.components.items():
         for item in component.inputs(bodies.planar):
             for signal in inputs:
-                own = signal.name.partition("[")[0] == f"{path}.{item.name}"
-                if item.sampled and own and signal.name not in free:
+                is_motion = signal.name.partition("[")[0] == f"{path}.{item.name}"
+                if item.sampled and is_motion and signal.name not in free:
                     raise ModelError(
                         f"a wire goes to '{signal.name}', which prescribes a motion: positions cannot follow a "
                         "signal that depends on them; drive the joint by an effort"
@@ -298,11 +301,11 @@ def _refuse_motions(bodies: Bodies, left: tuple[Signal, ...], inputs: tuple[Sign
 
 def _places(bodies: Bodies) -> Iterator[SX]:
     """Yield the position and the orientation of every frame of the moving bodies."""
-    for number, group in enumerate(bodies.groups[1:], 1):
+    for index, group in enumerate(bodies.groups[1:], 1):
         for path in group.parts:
             component = bodies.mechanism.components[path]
             for frame in component.frames if isinstance(component, MovingPart) else ():
-                placed = bodies.frame_at(number, f"{path}.{frame}").pose
+                placed = bodies.frame_at(index, f"{path}.{frame}").pose
                 yield from (placed.r, placed.angle)
 
 
@@ -320,4 +323,4 @@ def _shapes(bodies: Bodies) -> Iterator[tuple[str, tuple[int, ...]]]:
         elif group:
             lines.setdefault(path.rpartition(".")[0], set()).add(bodies.owner(group))
     for line, owners in lines.items():
-        yield line, tuple(number for number, name in enumerate(names) if name.rpartition(".")[0] in owners)
+        yield line, tuple(index for index, name in enumerate(names) if name.rpartition(".")[0] in owners)

@@ -21,31 +21,31 @@ from mbfmu.model.frame import SX
 from mbfmu.model.relative import cross, moment_of
 
 
-def kinetic(bodies: Bodies, number: int) -> SX:
+def kinetic(bodies: Bodies, index: int) -> SX:
     """Return the kinetic energy of a group, J.
 
     Args:
         bodies: the bodies.
-        number: number of the group.
+        index: that of the group.
     """
-    velocity, w = bodies.coordinates.rates[number]
-    shape = bodies.shape_of(number)
+    velocity, w = bodies.coordinates.rates[index]
+    shape = bodies.shape_of(index)
     if shape is None:
-        inertia = bodies.inertias[number - 1]
-        return (inertia.m * ca.sumsqr(bodies.center(number).v_0) + ca.dot(w, inertia.I_CM @ w)) / 2
-    item, R = bodies.integrals[shape.path], bodies.coordinates.poses[number].R
+        inertia = bodies.inertias[index - 1]
+        return (inertia.m * ca.sumsqr(bodies.center(index).v_0) + ca.dot(w, inertia.I_CM @ w)) / 2
+    item, R = bodies.integrals[shape.path], bodies.coordinates.poses[index].R
     return kinetic_energy(item, ca.jtimes(item.first, shape.eta, shape.rate), R.T @ velocity, w)
 
 
-def angular_momentum(bodies: Bodies, number: int, shape: Shape) -> SX:
+def angular_momentum(bodies: Bodies, index: int, shape: Shape) -> SX:
     """Return the angular momentum of a flexible part about the world's origin, N.m.s, in the world frame.
 
     Args:
         bodies: the bodies.
-        number: number of the group that is the part.
+        index: that of the group that is the part.
         shape: its shape coordinates.
     """
-    pose, (velocity, w) = bodies.coordinates.poses[number], bodies.coordinates.rates[number]
+    pose, (velocity, w) = bodies.coordinates.poses[index], bodies.coordinates.rates[index]
     item = bodies.integrals[shape.path]
     linear, spin = momenta(item, ca.jtimes(item.first, shape.eta, shape.rate), pose.R.T @ velocity, w)
     return moment_of(pose.r, pose.R @ linear) + (spin if bodies.planar else pose.R @ spin)

@@ -62,10 +62,10 @@ def _free_pose(dae: Dae, first: Array, x: Array, s: Array, p: Array) -> Iterator
 
 
 def _free_rates(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
-    found = rate_equations(dae, q, s, p, 0.0)
-    if found is None or not found[1].any():
+    system = rate_equations(dae, q, s, p, 0.0)
+    if system is None or not system[1].any():
         return
-    sparse, c = found
+    sparse, c = system
     if dae.n > MANY:
         if ca.sprank(sparse) < dae.n:
             yield f"{dae.name}: start values leave rates free, which take the least kinetic energy"
@@ -73,17 +73,17 @@ def _free_rates(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
     C = np.array(sparse)
     ways = free_directions(C)
     # rates of shapes are zero unless they are freed on purpose: what only they leave free is not reported
-    shapes = [number for _, numbers in dae.about.flexible for number in numbers]
+    shapes = [index for _, numbers in dae.about.flexible for index in numbers]
     if not free_directions(np.vstack([C, np.eye(dae.n)[shapes]])).shape[1]:
         return
     v = -np.linalg.lstsq(C, c, rcond=None)[0]
     pushed = np.column_stack([column(dae.equations.momentum(q, way, p)) for way in ways.T])
     v = v - ways @ np.linalg.solve(ways.T @ pushed, ways.T @ column(dae.equations.momentum(q, v, p)))
-    rates, given, size = _outputs(dae, q, v, p), set(dae.start.rate_names), np.max(np.abs(v))
+    rates, supplied, size = _outputs(dae, q, v, p), set(dae.start.rate_names), np.max(np.abs(v))
     names = [
         name
         for name in _moving(dae, q, ways, p)
-        if dae.full_names.get(name, name) not in given and abs(rates[name]) > TOLERANCE * size
+        if dae.full_names.get(name, name) not in supplied and abs(rates[name]) > TOLERANCE * size
     ]
     if names:
         names.sort(key=lambda name: -abs(rates[name]))

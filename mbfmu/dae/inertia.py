@@ -58,11 +58,12 @@ class InertialTerms:
 
 def inertial_terms(bodies: Bodies) -> InertialTerms:
     """Return the inertial terms of all moving bodies in absolute coordinates."""
+    # Blocks of M of each rigid body, its T, and the columns M v, T_v, T_q, regular T_q and the gyroscopic term
     energies: list[SX] = []
     blocks: list[SX] = []
     columns: list[list[SX]] = [[], [], [], [], []]
     alone = [(group, inertia) for group, inertia in bodies.moving() if group not in bodies.bonded]
-    for place, (group, inertia) in enumerate(alone):
+    for k, (group, inertia) in enumerate(alone):
         velocity, w = bodies.coordinates.rates[group]
         energies.append((inertia.m * ca.dot(velocity, velocity) + ca.dot(w, inertia.I_CM @ w)) / 2)
         still = ca.SX(bodies.dim, 1)
@@ -71,12 +72,13 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
             blocks.append(inertia.I_CM)
             parts = [inertia.I_CM * w, inertia.I_CM * w, ca.SX(1, 1), ca.SX(1, 1), ca.SX(1, 1)]
         else:
-            state = bodies.coordinates.poses[group].angle, bodies.v[7 * place + 3 : 7 * place + 7], inertia.I_CM
+            state = bodies.coordinates.poses[group].angle, bodies.v[7 * k + 3 : 7 * k + 7], inertia.I_CM
             block, *parts = turning(*state)
             blocks.append(block)
         translation = [inertia.m * velocity, inertia.m * velocity, still, still, still]
         for column, first, second in zip(columns, translation, parts, strict=True):
             column += [first, second]
+    # All of these bodies together; bias = gyroscopic term - weight, zero for the bonded bodies
     T = sum(energies, ca.SX(0))
     bonded = bodies.q.numel() - sum(block.shape[0] for block in blocks)
     rest = ca.SX(bonded, 1)
@@ -84,21 +86,24 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
     gravity, still = bodies.gravity(), ca.SX(1 if bodies.planar else 4, 1)
     weight = ca.vertcat(ca.SX(0, 1), *(ca.vertcat(inertia.m * gravity, still) for _, inertia in alone), rest)
     M, bias = ca.diagcat(*blocks, ca.SX(bonded, bonded)), gyroscopic - weight
+    # Rotors on joints: T = J s^2 / 2, with the rate s = s_v v of the joint
     for path, J in bodies.rotors.items():
         rate = bodies.equations[path].rates[0]
         row = ca.jacobian(rate, bodies.v)
-        own, slope = J * rate * row.T, J * rate * ca.gradient(rate, bodies.q)
-        T, M, momentum, impulse = T + J * rate**2 / 2, M + J * row.T @ row, momentum + own, impulse + own
+        momentum_J, slope = J * rate * row.T, J * rate * ca.gradient(rate, bodies.q)
+        T, M, momentum, impulse = T + J * rate**2 / 2, M + J * row.T @ row, momentum + momentum_J, impulse + momentum_J
         T_q, regular_T_q = T_q + slope, regular_T_q + slope
-        bias += ca.jtimes(own, bodies.q, bodies.v) - slope
+        bias += ca.jtimes(momentum_J, bodies.q, bodies.v) - slope
+    # Flexible bodies, and those bonded to them, from the recursive algorithms
     if bodies.bonded:
         links = bodies.coordinates.links
-        own = sum((kinetic(bodies, number) for number in sorted(bodies.bonded)), ca.SX(0))
-        slope = ca.gradient(own, bodies.q)
-        more, regular = ca.gradient(own, bodies.v), regularising(links, bodies.v)
-        T, momentum, impulse = T + own, momentum + more, impulse + more + ca.gradient(regular, bodies.v)
+        T_bonded = sum((kinetic(bodies, index) for index in sorted(bodies.bonded)), ca.SX(0))
+        slope = ca.gradient(T_bonded, bodies.q)
+        more, regular = ca.gradient(T_bonded, bodies.v), regularising(links, bodies.v)
+        T, momentum, impulse = T + T_bonded, momentum + more, impulse + more + ca.gradient(regular, bodies.v)
         T_q, regular_T_q = T_q + slope, regular_T_q + slope + ca.gradient(regular, bodies.q)
         M, bias = M + mass_matrix(links), bias + inverse_dynamics(links, link_rates(links), gravity)[0]
+    # M^-1 by one factor
     solve = Factor(M).solve
     return InertialTerms(
         T=T,

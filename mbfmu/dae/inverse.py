@@ -36,6 +36,7 @@ def inverse_of(dae: Dae) -> Dae:
     """
     refuse_switched(dae, "inverse dynamics")
     _refuse(dae)
+    # Coordinate, rate and acceleration of each joint, which become inputs
     rate_of = {item.derivative_of: item for item in dae.outputs if item.derivative_of}
     shown = {item.name: item for item in dae.outputs}
     motions = [
@@ -43,7 +44,8 @@ def inverse_of(dae: Dae) -> Dae:
     ]  # coordinate, rate, acceleration of each joint
     driven = [k for k, item in enumerate(dae.inputs) if item.unit in EFFORT_UNITS]
     others = [item for k, item in enumerate(dae.inputs) if k not in driven]
-    own = [item for triple in zip(*motions, strict=True) for item in triple]
+    motion_signals = [item for triple in zip(*motions, strict=True) for item in triple]
+    # Symbols (q, v, a), and of the inputs that are no efforts
     n, none = dae.n, ca.SX(0, 1)
     x, rest = ca.SX.sym("motion", 3 * n), ca.SX.sym("others", len(others))
     q, v, a = ca.vertsplit(x, n)
@@ -51,19 +53,22 @@ def inverse_of(dae: Dae) -> Dae:
     u = ca.SX.zeros(len(dae.inputs))
     for k, item in enumerate(others):
         u[dae.inputs.index(item)] = rest[k]
+    # The efforts tau from B tau = M a - f(q, v, u, p, t), where B = df/du of the drives
     probe = dae.symbols()
     B = ca.jacobian(dae.equations.force(*probe), probe[3])[:, driven]
     B = ca.substitute(B, ca.vertcat(probe[0], probe[1], probe[4], probe[5]), ca.vertcat(q, v, p, t))
     needed = dae.equations.M(q, p) @ a - dae.equations.force(q, v, z, u, p, t)
     effort = B.T @ needed if _selects(B) else ca.solve(ca.densify(B), needed)
+    # Outputs y of the motion under these efforts
     acting = ca.SX(u)
     for k, row in enumerate(driven):
         acting[row] = effort[k]
     y = dae.output(q, v, z, dae.angles(q, p, t), a, none, acting, p, t)
-    left = [k for k, item in enumerate(dae.outputs) if item not in own]
+    # Signals: motions and other inputs in, efforts and other outputs out
+    left = [k for k, item in enumerate(dae.outputs) if item not in motion_signals]
     inputs = tuple(
         replace(item, kind="input", derivative_of=None, start=float(start))
-        for item, start in zip(own, [*_start(dae), *np.zeros(2 * n)], strict=True)
+        for item, start in zip(motion_signals, [*_start(dae), *np.zeros(2 * n)], strict=True)
     )
     kept = {dae.outputs[k].name for k in left}
     outputs = tuple(

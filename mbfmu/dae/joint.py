@@ -108,15 +108,18 @@ class JointTree:
         """
         self._check_masses()
         self._check_rotors()
+        # Kinetic energies of bodies and rotors
         bodies, links = self.bodies, self.links
         q, v, gravity = bodies.q, bodies.v, bodies.gravity()
-        of_bodies = sum((kinetic(bodies, number) for number, _ in bodies.moving()), ca.SX(0))
+        of_bodies = sum((kinetic(bodies, index) for index, _ in bodies.moving()), ca.SX(0))
         of_rotors = ca.SX(0)
-        for number, branch in enumerate(self.branches):
+        for index, branch in enumerate(self.branches):
             if branch.label in bodies.rotors:
-                of_rotors += bodies.rotors[branch.label] * v[links[number].columns.start] ** 2 / 2
+                of_rotors += bodies.rotors[branch.label] * v[links[index].columns.start] ** 2 / 2
+        # M by composite bodies, and the bias h of M vdot = f - h by the Newton-Euler recursion
         moves = link_rates(links)
         bias, M = inverse_dynamics(links, moves, gravity)[0], cache(lambda: mass_matrix(links))
+        # M^-1 by the factors of the tree, or by articulated bodies
         solve: Callable[[SX], SX]
         free: Callable[[SX], SX]
         if is_shallow(links):
@@ -162,14 +165,14 @@ class JointTree:
         for _ in range(SAMPLES):
             q = rng.normal(size=bodies.q.numel())
             best = np.maximum(best, self._pivots(np.array(M(q, p, 0.0))))
-        for number, least in reversed(list(enumerate(best))):
+        for index, least in reversed(list(enumerate(best))):
             if not least > SINGULAR:
-                far = self.branches[number].far
+                far = self.branches[index].far
                 reason = bodies.lacking.get(far)
-                named = f"the joint '{self.branches[number].label}' moves no inertia that is its own"
+                named = f"the joint '{self.branches[index].label}' moves no inertia that is its own"
                 raise MassError(reason or f"{named}, as {'; '.join(bodies.lacking.values())}")
-        for number, reason in bodies.lacking.items():
-            (I_CM,) = bodies.numbers(bodies.inertias[number - 1].I_CM)
+        for index, reason in bodies.lacking.items():
+            (I_CM,) = bodies.numbers(bodies.inertias[index - 1].I_CM)
             moments = np.linalg.eigvalsh(np.array(I_CM))
             if moments.min() < -ROUNDED * np.abs(moments).max():
                 warnings.warn(f"no body has such an inertia, and energy may be wrong: {reason}", stacklevel=2)
@@ -184,19 +187,19 @@ class JointTree:
 
     def _pivots(self, M: Array) -> Array:
         """Return the least inertia left for each joint, relative to that with the joints farther out locked."""
-        found = np.full(len(self.links), np.inf)
+        pivots = np.full(len(self.links), np.inf)
         locked = np.diag(M).copy()
-        for number in reversed(range(len(self.links))):
-            own = self.links[number].columns
-            inner = slice(0, own.start)
-            scale = np.sqrt(np.maximum(locked[own], 0.0))
+        for index in reversed(range(len(self.links))):
+            columns = self.links[index].columns
+            inner = slice(0, columns.start)
+            scale = np.sqrt(np.maximum(locked[columns], 0.0))
             if not scale.all():
-                found[number] = 0.0
+                pivots[index] = 0.0
             elif scale.size:
-                found[number] = np.linalg.eigvalsh(M[own, own] / np.outer(scale, scale)).min()
-            if found[number] > SINGULAR:
-                M[inner, inner] -= M[inner, own] @ np.linalg.solve(M[own, own], M[own, inner])
-        return found
+                pivots[index] = np.linalg.eigvalsh(M[columns, columns] / np.outer(scale, scale)).min()
+            if pivots[index] > SINGULAR:
+                M[inner, inner] -= M[inner, columns] @ np.linalg.solve(M[columns, columns], M[columns, inner])
+        return pivots
 
     def transmitted(self, moves: LinkRates, a: SX, outer: Sequence[tuple[int, SX, SX, SX]]) -> dict[str, tuple[SX, SX]]:
         """Return the cut force and torque at frame_b, resolved there, for each joint that carries coordinates.
@@ -206,8 +209,9 @@ class JointTree:
             a: accelerations of the coordinates, SX (n,).
             outer: (group, point, force, torque) of everything else that acts on the bodies, in the world frame.
         """
+        # Forces and moments on each link from outside, about its origin, in its axes
         planar, dim = self.bodies.planar, self.bodies.dim
-        number_of = {branch.far: number for number, branch in enumerate(self.branches)}
+        number_of = {branch.far: index for index, branch in enumerate(self.branches)}
         acting = [[ca.SX(dim, 1), ca.SX(1 if planar else 3, 1)] for _ in self.links]
         for group, point, force, torque in outer:
             pose, sums = self.tree.frames[group], acting[number_of[group]]
@@ -215,13 +219,15 @@ class JointTree:
             moment = torque + moment_of(arm, force)
             sums[0] += force if planar else pose.R.T @ force
             sums[1] += moment if planar else pose.R.T @ moment
+        # Forces and moments that the joints transmit, by the Newton-Euler recursion
         pairs = [(force, moment) for force, moment in acting]
         _, forces, moments = inverse_dynamics(self.links, moves, self.bodies.gravity(), a, pairs)
-        found: dict[str, tuple[SX, SX]] = {}
-        for number, branch in enumerate(self.branches):
+        # The same at frame_b of each joint, resolved there
+        wrenches: dict[str, tuple[SX, SX]] = {}
+        for index, branch in enumerate(self.branches):
             if branch.label not in self.bodies.tree_joints:
                 continue
-            force, moment = -forces[number], -moments[number]
+            force, moment = -forces[index], -moments[index]
             if planar:
                 force = self.tree.frames[branch.far].R.T @ force
             if self.bodies.shape_of(branch.far) is not None:  # from the origin, the link frame, to the joint
@@ -234,8 +240,8 @@ class JointTree:
                 force, moment = -force, -(moment - moment_of(gap, force))
                 force = R.T @ force
                 moment = moment if planar else R.T @ moment
-            found[branch.label] = (force, moment)
-        return found
+            wrenches[branch.label] = (force, moment)
+        return wrenches
 
 
 SAMPLES = 5

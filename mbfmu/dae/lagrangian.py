@@ -57,6 +57,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
     a, lambda_ = ca.SX.sym("a", q.numel()), ca.SX.sym("lambda_", Phi.numel() + rows.numel())
     signals, y = _outputs(system, q, v, a, T, V, Phi, ca.vertcat(read.dot(Phi), rows))
     shaping = ca.vertcat(Phi, rows)
+    # Equations d/dt T_v - T_q + V_q + Phi_q^T lambda = drive, with the constraints' derivatives along the motion
     return Dae(
         name=system.name,
         description=system.description,
@@ -112,8 +113,8 @@ class _Read:
         self.values: dict[str, SX] = {**symbols, "time": self.t}
         for item in self.bound:
             self.values[item.name] = _resolved(item, {other.name: other for other in system.parameters}, symbols, ())
-        for number, name in enumerate(self.names):
-            self.values[name], self.values[f"der({name})"] = self.q[number], self.v[number]
+        for index, name in enumerate(self.names):
+            self.values[name], self.values[f"der({name})"] = self.q[index], self.v[index]
 
     def __call__(self, text: str) -> SX:
         """Return the expression of a text."""
@@ -165,8 +166,8 @@ def _drive(
     """Return the generalised forces without a potential, shape (n,), and the inputs that are formulas of the time."""
     drive = contact_force - ca.gradient(ca.SX(read(system.dissipation)), read.v)
     supplied = {label: Expression(text).evaluate(lambda _: read.t) for label, text in formulas.items()}
-    for number, (name, label) in enumerate(system.inputs.items()):
-        drive[read.names.index(name)] += supplied.get(label, read.u[number])
+    for index, (name, label) in enumerate(system.inputs.items()):
+        drive[read.names.index(name)] += supplied.get(label, read.u[index])
     return drive, supplied
 
 
@@ -210,6 +211,7 @@ class _Contacts:
         self._values, self._q, self._v = values, q, v
         self._gaps = [item for item in system.contacts if item.gap]
         self._rubbing = [item for item in system.contacts if item.slides]
+        # Gaps, slides and their slip rates gamma, which are the rates of the slides unless stated
         t = values["time"]
         self._gap = _column(read(item.gap) for item in self._gaps)
         self._slide = _column(read(item.slide) if item.slide else 0 for item in self._rubbing)
@@ -220,16 +222,19 @@ class _Contacts:
                 raise ModelError(
                     f"contact '{item.name}' of '{system.name}': slip = '{item.slip}' is not linear in the rates"
                 )
+        # Normal forces of frictions without a gap; those that change along the motion keep their sign
         normals = [ca.SX(0 if item.gap else read(item.normal)) for item in self._rubbing]
         self._turns = [bool(ca.depends_on(normal, ca.vertcat(q, v, t))) for normal in normals]
         self._normal = _column(
             normal if turns else ca.fabs(normal) for normal, turns in zip(normals, self._turns, strict=True)
         )
+        # Restitution e, speed of rest and pull of gaps, and restitution e_T along slips
         self._e, self._rest = (
             _column(read(str(getattr(item, name))) for item in self._gaps) for name in ("restitution", "rest")
         )
         self._pull = _column(read(str(item.pull)) for item in self._gaps)
         self._e_T = _column(read(str(item.tangential)) for item in self._rubbing)
+        # Forces as inputs u: W^T u with the directions W = [gap_q; slip_v]
         self.signals = tuple(
             Signal(f"{item.name}.{label}", "N", "force of a contact", "input")
             for label, items in (("f_n", self._gaps), ("f_t", self._rubbing))
@@ -239,16 +244,18 @@ class _Contacts:
         W = ca.vertcat(ca.jacobian(self._gap, q), ca.jacobian(self._slip, v))
         self.force = ca.densify(W.T @ self.u)
 
-    def switches(self, place: int, p: SX, t: SX, a: SX, lambda_: SX, u: SX, z: SX) -> Switches | None:
-        """Return the gaps and frictions; place: number of the first of their inputs."""
+    def switches(self, first: int, p: SX, t: SX, a: SX, lambda_: SX, u: SX, z: SX) -> Switches | None:
+        """Return the gaps and frictions; first: index of the first of their inputs."""
         if not self.signals:
             return None
+        # Speeds and normal forces N as symbols
         q, v, r_N, r_T = self._q, self._v, len(self._gaps), len(self._rubbing)
         speed, normal = ca.SX.sym("speed", r_T), ca.SX.sym("normal", r_T)
 
+        # Friction F(speed, N) that slides, and the limit F_s(N) of what sticks, at least F(0, N) where it is static
         def law(text: Expression, j: int, fast: SX) -> SX:
-            own = {"speed": fast, "normal": normal[j]}
-            return ca.SX(text.evaluate(lambda name: own[name] if name in own else self._values[name]))
+            symbols = {"speed": fast, "normal": normal[j]}
+            return ca.SX(text.evaluate(lambda name: symbols[name] if name in symbols else self._values[name]))
 
         sliding = _column(law(Expression(item.sliding or "0"), j, speed[j]) for j, item in enumerate(self._rubbing))
         slowest = ca.substitute(sliding, speed, ca.SX.zeros(r_T))
@@ -261,14 +268,15 @@ class _Contacts:
         def function(name: str, arguments: list[SX], result: SX) -> Any:
             return merged(name, arguments, [ca.densify(result)])
 
+        # Gaps and frictions with these laws, as functions
         return Switches(
             gaps=tuple(
-                GapSignal(item.name, item.unit, place + i, item.pull != 0, item.impact_law == "poisson")
+                GapSignal(item.name, item.unit, first + i, item.pull != 0, item.impact_law == "poisson")
                 for i, item in enumerate(self._gaps)
             ),
             frictions=tuple(
                 FrictionSignal(
-                    item.name, item.slip_unit, place + r_N + j,
+                    item.name, item.slip_unit, first + r_N + j,
                     self._gaps.index(item) if item.gap else None, bool(item.slide), self._turns[j],
                     breaks=item.strength != "", rebounds=item.tangential != 0,
                 )
@@ -339,7 +347,7 @@ def _outputs(
 ) -> tuple[tuple[Signal, ...], SX]:
     signals: list[Signal] = []
     values: list[SX] = []
-    for number, item in enumerate(system.coordinates):
+    for index, item in enumerate(system.coordinates):
         speed, gain = RATE_UNITS.get(item.unit, ("1/s", "1/s2"))
         first, second = f"der({item.name})", f"der({item.name},2)"
         signals += [
@@ -347,7 +355,7 @@ def _outputs(
             Signal(first, speed, f"rate of {item.name}", "output", item.name),
             Signal(second, gain, f"second derivative of {item.name}", "output", first),
         ]
-        values += [q[number], v[number], a[number]]
+        values += [q[index], v[index], a[index]]
     residuals = [ca.norm_inf(ca.densify(rows)) if rows.numel() else ca.SX(0) for rows in (Phi, rates)]
     text = "largest residual of the constraints on the"
     signals += [

@@ -106,15 +106,15 @@ class _Collection:
             self._efforts[path][0] += effort
         if type(joint).potential is not Joint.potential:
             self.potential += joint.potential(p, *(item.value for item in equations.motion))
-            for number, (elastic, damping) in enumerate(_inner_efforts(self.bodies, path, joint)):
-                self.power.append((equations.rates[number], damping))
-                self._efforts[path][number] += elastic + damping
+            for index, (elastic, damping) in enumerate(_inner_efforts(self.bodies, path, joint)):
+                self.power.append((equations.rates[index], damping))
+                self._efforts[path][index] += elastic + damping
         self.power += [(expression(rate), expression(e)) for rate, e in joint.efforts(p, equations.a, equations.b)]
         if joint.actuated:
             self._add_drive(path, equations)
 
     def _add_drive(self, path: str, equations: JointEquations) -> None:
-        for number, (motion, rate) in enumerate(zip(equations.motion, equations.rates, strict=True)):
+        for index, (motion, rate) in enumerate(zip(equations.motion, equations.rates, strict=True)):
             names = labels(f"{path}.{motion.effort}", rate)
             effort = ca.vertcat(*(ca.SX.sym(name) for name in names))
             text = f"effort of the drive on {path}.{motion.position}"
@@ -122,7 +122,7 @@ class _Collection:
             self._symbols.append(effort)
             acting = self.bodies.acting(f"{path}.{motion.effort}", effort)
             self.power.append((rate, acting))
-            self._efforts[path][number] += acting
+            self._efforts[path][index] += acting
 
     def add_inputs(self, path: str, component: Component) -> None:
         """Add the inputs of a component."""
@@ -160,8 +160,8 @@ class _Collection:
     def add_contact(self, path: str, contact: AxesContact) -> None:
         """Add a contact between axes."""
         joints, equations = joints_of(path, contact), self.bodies.equations
-        places = (equations[joint].motion[0].value for joint in joints)
-        for joint, effort in zip(joints, contact.efforts(self.bodies.values[path], *places), strict=True):
+        positions = (equations[joint].motion[0].value for joint in joints)
+        for joint, effort in zip(joints, contact.efforts(self.bodies.values[path], *positions), strict=True):
             self.power.append((equations[joint].rates[0], effort))
             self._efforts[joint][0] += effort
 
@@ -191,8 +191,8 @@ def _inner_efforts(bodies: Bodies, path: str, joint: Joint) -> Iterator[tuple[SX
     """Yield the efforts of a joint's own potential and of its own dissipation on each of its motions."""
     item, p = bodies.equations[path], bodies.values[path]
     slopes = (
-        _slopes(lambda *given: joint.potential(p, *given), tuple(motion.value for motion in item.motion)),
-        _slopes(lambda *given: joint.dissipation(p, *given), item.rates),
+        _slopes(lambda *values: joint.potential(p, *values), tuple(motion.value for motion in item.motion)),
+        _slopes(lambda *values: joint.dissipation(p, *values), item.rates),
     )
     yield from ((-elastic, -damping) for elastic, damping in zip(*slopes, strict=True))
 
@@ -211,16 +211,16 @@ def _rates(bodies: Bodies) -> dict[str, SX]:
         ModelError: a component gives another number of rates than it has states, a potential depends on a state, or a
             component that is no part, joint or force has states.
     """
-    found: dict[str, SX] = {}
+    result: dict[str, SX] = {}
     for path, component in bodies.mechanism.components.items():
         names = component.states()
         if not names:
             continue
         p, moving = bodies.values[path], _moving(bodies, path, component)
-        given = component.rates(p, *moving)  # type: ignore[attr-defined]
-        if len(given) != len(names):
+        values = component.rates(p, *moving)  # type: ignore[attr-defined]
+        if len(values) != len(names):
             raise ModelError(
-                f"{type(component).__name__} '{path}' has the states {', '.join(names)} and returns {len(given)} "
+                f"{type(component).__name__} '{path}' has the states {', '.join(names)} and returns {len(values)} "
                 "rate(s): return one for each, in the order of the fields"
             )
         if ca.depends_on(_stored(component, p, moving), ca.vertcat(*(getattr(p, name) for name in names))):
@@ -228,8 +228,8 @@ def _rates(bodies: Bodies) -> dict[str, SX]:
                 f"{type(component).__name__} '{path}': its potential depends on a state; state the force in "
                 "`effort` or `efforts` instead, as energy can leave through the state"
             )
-        found.update({f"{path}.{name}": ca.SX(rate) for name, rate in zip(names, given, strict=True)})
-    return found
+        result.update({f"{path}.{name}": ca.SX(rate) for name, rate in zip(names, values, strict=True)})
+    return result
 
 
 def _stored(component: Component, p: Any, moving: tuple[Any, ...]) -> SX:
@@ -250,8 +250,8 @@ def _moving(bodies: Bodies, path: str, component: Component) -> tuple[Any, ...]:
         return ends_of(bodies, path, component)
     if isinstance(component, Part):
         anchor = f"{path}.{component.frames[0]}"
-        number = next(number for number, group in enumerate(bodies.groups) if anchor in group.poses)
-        return (bodies.frame_at(number, anchor),)
+        index = next(index for index, group in enumerate(bodies.groups) if anchor in group.poses)
+        return (bodies.frame_at(index, anchor),)
     raise ModelError(
         f"{type(component).__name__} '{path}' has the states {', '.join(component.states())}: only parts, joints and "
         "forces can have states, so derive it from one of these"

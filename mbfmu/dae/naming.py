@@ -31,13 +31,13 @@ def with_names(dae: Dae, names: Mapping[str, str], driven: frozenset[str]) -> Da
     called = {full: name for name, full in names.items()}
 
     def renamed(items: Iterable[Any]) -> tuple[Any, ...]:
-        found = []
+        result = []
         for item in items:
             changes = {"name": called.get(item.name, item.name)}
             if getattr(item, "derivative_of", None):
                 changes["derivative_of"] = called.get(item.derivative_of, item.derivative_of)
-            found.append(replace(item, **changes))
-        return tuple(found)
+            result.append(replace(item, **changes))
+        return tuple(result)
 
     return replace(
         dae,

@@ -120,28 +120,15 @@ class Network:
             UnknownNameError: a wire leads from or to what does not exist.
             ModelError: a wire carries what it cannot, units do not match, or signals form a circle.
         """
+        # Signals that wires may lead to, and those that they may come from
         mechanism, blocks = self._mechanism, self._mechanism.blocks
         mine = {signal.name: entry for signal, entry in zip(inputs, u.elements() if u is not None else (), strict=True)}
-        ports = {
-            name: Signal(
-                name,
-                item.unit,
-                item.description,
-                "input",
-                start=float(mechanism.input_starts.get(name, item.start)),
-                nominal=item.nominal,
-                type=item.type,
-                items=item.items,
-            )
-            for name, item in self._items(Port)
-        }
+        ports = self._ports()
         targets = {signal.name: signal for signal in (*inputs, *ports.values()) if signal.kind != "internal"}
         symbols = {**mine, **{name: ca.SX.sym(name) for name in ports}}
-        known = {name: SignalSource(item.unit, ca.SX(0), type=item.type) for name, item in self._items(Port | Defined)}
-        known.update(
-            {name: SignalSource(entry.quantity.unit, self.z[name]) for name, entry in mechanism.states.items()}
-        )
+        known = self._known()
         known.update(sources or {})
+        # The value of each input with a wire, in terms of the inputs that are left
         wires = self._wires(targets, known)
         resolved = _Signals(self, symbols, wires, sources or {}, None)
         driven = [name for name in mine if name in wires]
@@ -151,30 +138,13 @@ class Network:
         def insert(expression: SX) -> SX:
             return ca.substitute(expression, old, new) if driven else expression
 
+        # Rates of the first-order states z, of components and of blocks
         flows = dict(rates or {})
         for name, item in self._items(State):
             flows[name] = resolved.text(name, item.rate)
-        shown = [
-            (
-                Signal(
-                    name,
-                    item.unit,
-                    item.description,
-                    _kind(item),
-                    nominal=item.nominal,
-                    type=_type(item),
-                    items=() if isinstance(item, State) else item.items,
-                ),
-                resolved.value(name),
-            )
-            for name, item in self._items(State | Defined)
-        ]
-        own = {name for name, _ in self._items(State)}
-        for entry in mechanism.states.values():  # those of components
-            declared = entry.quantity
-            if entry.name not in own:
-                signal = Signal(entry.name, declared.unit, declared.description, nominal=declared.nominal)
-                shown.append((signal, self.z[entry.name]))
+        # Outputs: quantities of blocks, then the states of components
+        shown = [*self._shown_of_blocks(resolved), *self._shown_of_components()]
+        # Sampled blocks: what each computes if it is due
         clocks = [path for path, block in blocks.items() if isinstance(block, Sampled)]
         due = ca.SX.sym("due", len(clocks))
         sampling = _Signals(self, symbols, wires, sources or {}, dict(zip(clocks, due.elements(), strict=True)))
@@ -198,6 +168,48 @@ class Network:
             due=due,
             updated=_column(sampling.after(name) for name in self.d),
         )
+
+    def _ports(self) -> dict[str, Signal]:
+        """Return the inputs of all blocks, by full name."""
+        starts = self._mechanism.input_starts
+        return {
+            name: Signal(
+                name,
+                item.unit,
+                item.description,
+                "input",
+                start=float(starts.get(name, item.start)),
+                nominal=item.nominal,
+                type=item.type,
+                items=item.items,
+            )
+            for name, item in self._items(Port)
+        }
+
+    def _known(self) -> dict[str, SignalSource]:
+        """Return the signals of blocks and the first-order states, from which wires may lead, by full name."""
+        known = {name: SignalSource(item.unit, ca.SX(0), type=item.type) for name, item in self._items(Port | Defined)}
+        states = self._mechanism.states.items()
+        return known | {name: SignalSource(entry.quantity.unit, self.z[name]) for name, entry in states}
+
+    def _shown_of_blocks(self, resolved: "_Signals") -> Iterator[tuple[Signal, SX]]:
+        """Yield the outputs and states of blocks, as signals with their values."""
+        for name, item in self._items(State | Defined):
+            items = () if isinstance(item, State) else item.items
+            kind, type = _kind(item), _type(item)
+            yield (
+                Signal(name, item.unit, item.description, kind, nominal=item.nominal, type=type, items=items),
+                resolved.value(name),
+            )
+
+    def _shown_of_components(self) -> Iterator[tuple[Signal, SX]]:
+        """Yield the first-order states of components, as signals with their values."""
+        of_blocks = {name for name, _ in self._items(State)}
+        for entry in self._mechanism.states.values():
+            if entry.name not in of_blocks:
+                declared = entry.quantity
+                signal = Signal(entry.name, declared.unit, declared.description, nominal=declared.nominal)
+                yield signal, self.z[entry.name]
 
     def _items(self, kind: Any) -> Iterator[tuple[str, Any]]:
         """Yield the full name of each quantity of this kind of all blocks, and the quantity."""
@@ -238,19 +250,19 @@ class Network:
         self, targets: Mapping[str, Signal], known: Mapping[str, SignalSource]
     ) -> dict[str, tuple[str, Wire, str]]:
         """Return the source of each input that a wire goes to, with the wire and the prefix of its system."""
-        found: dict[str, tuple[str, Wire, str]] = {}
+        source_of: dict[str, tuple[str, Wire, str]] = {}
         for prefix, item in self._mechanism.wires:
             names = self._mechanism.names
             source, target = (names.get(prefix + end, prefix + end) for end in (item.source, item.target))
             for here, there in _scalars(source, target, known, targets):
                 self._check(prefix, item, here, there, targets, known)
-                if there in found:
+                if there in source_of:
                     raise ModelError(
-                        f"{item.label} and {found[there][1].label} both go to '{there}': leave one out, or add the "
+                        f"{item.label} and {source_of[there][1].label} both go to '{there}': leave one out, or add the "
                         "signals in a block"
                     )
-                found[there] = here, item, prefix
-        return found
+                source_of[there] = here, item, prefix
+        return source_of
 
     def _check(
         self,
@@ -279,9 +291,9 @@ class Network:
             raise UnknownNameError(f"{where}: there is no signal '{here}'; {nearest(here, known)}")
         if known[here].lacking:
             raise ModelError(f"{where}: no wire can carry '{here}': {known[here].lacking}")
-        given, wanted = known[here].type, targets[there].type
-        if wanted != "Real" and given != wanted:
-            raise ModelError(f"{where}: '{here}' is of type {given} and '{there}' of type {wanted}")
+        supplied, wanted = known[here].type, targets[there].type
+        if wanted != "Real" and supplied != wanted:
+            raise ModelError(f"{where}: '{here}' is of type {supplied} and '{there}' of type {wanted}")
         pair = {known[here].unit, targets[there].unit}
         if len(pair) > 1 and pair not in SAME_UNITS and item.factor == 1:
             raise ModelError(
@@ -457,7 +469,7 @@ def _scalars(
 
     size = entries(source, known)
     if size and size == entries(target, targets) and source not in known:
-        yield from ((f"{source}[{number}]", f"{target}[{number}]") for number in range(1, size + 1))
+        yield from ((f"{source}[{index}]", f"{target}[{index}]") for index in range(1, size + 1))
     else:
         yield source, target
 

@@ -50,7 +50,7 @@ frame."""
 
 
 def outputs(
-    bodies: Bodies, T: SX, V: SX, Phi: SX, velocity_rows: SX, found: Loads, transmitted: Transmitted | None
+    bodies: Bodies, T: SX, V: SX, Phi: SX, velocity_rows: SX, acting: Loads, transmitted: Transmitted | None
 ) -> Outputs:
     """Return the outputs of a mechanism.
 
@@ -60,7 +60,7 @@ def outputs(
         V: potential energy.
         Phi: holonomic residual.
         velocity_rows: nonholonomic residual.
-        found: the loads.
+        acting: the loads.
         transmitted: what the joints of the tree transmit; None in absolute coordinates.
     """
     a = ca.SX.sym("a", bodies.q.shape[0])
@@ -70,11 +70,11 @@ def outputs(
     couplings = _coupling_efforts(bodies, table, lambda_, a)
     for path, J in bodies.rotors.items():  # what a rotor takes does not reach the joint
         couplings[path][0] -= J * bodies.ddot(bodies.equations[path].rates[0], a)
-    _reaction_outputs(bodies, table, a, lambda_, Phi.numel(), found, couplings, transmitted)
-    for path, own, own_G in multipliers(bodies, lambda_, Phi.numel()):
+    _reaction_outputs(bodies, table, a, lambda_, Phi.numel(), acting, couplings, transmitted)
+    for path, own_Phi, own_G in multipliers(bodies, lambda_, Phi.numel()):
         joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
         ends = bodies.equations[path].a, bodies.equations[path].b
-        for shown in joint.signals(bodies.values[path], *ends, ca.vertcat(own, own_G)):
+        for shown in joint.signals(bodies.values[path], *ends, ca.vertcat(own_Phi, own_G)):
             table.add(f"{path}.{shown.name}", shown.unit, shown.description, shown.value, "output")
     _body_outputs(bodies, table)
     for path, sensor in bodies.mechanism.of(Sensor).items():
@@ -85,7 +85,7 @@ def outputs(
             if item.derivative:
                 label, unit, text = item.derivative
                 table.derive(f"{path}.{label}", unit, text, item.value, "output", name)
-    _force_outputs(bodies, table, found, a)
+    _force_outputs(bodies, table, acting, a)
     _monitors(bodies, table, T, V, Phi, velocity_rows)
     table.differentiate(lambda rates: bodies.ddot(rates, a))
     empty = ca.SX(0, 1)
@@ -135,8 +135,8 @@ def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX, a: SX) -> di
         slope = ca.jtimes(residual, s, -lambda_[row : row + residual.numel()], True)
         row += residual.numel()
         efforts = ca.substitute(slope, s, ca.vertcat(*(bodies.equations[joint].motion[0].value for joint in joints)))
-        for number, joint in enumerate(joints):
-            total[joint][0] += efforts[number]
+        for index, joint in enumerate(joints):
+            total[joint][0] += efforts[index]
         first = bodies.equations[joints[0]].motion[0]
         text, effort = f"effort of the coupling on {joints[0]}.{first.position}", efforts[0]
         for lent in coupling.inertias(bodies.values[path])[:1]:
@@ -156,12 +156,12 @@ def _reaction_outputs(
     a: SX,
     lambda_: SX,
     m: int,
-    found: Loads,
+    acting: Loads,
     couplings: dict[str, list[SX]],
     transmitted: Transmitted | None,
 ) -> None:
     """Add the cut force and torque at frame_b, which the body there exerts on the joint, resolved in frame_b."""
-    works = cut_wrenches(bodies, lambda_, m, found, couplings)
+    works = cut_wrenches(bodies, lambda_, m, acting, couplings)
     across = transmitted(a, outer_wrenches(bodies, works)) if transmitted else {}
     for path, item in bodies.equations.items():
         if path in across:
@@ -176,13 +176,13 @@ def _reaction_outputs(
 
 
 def _body_outputs(bodies: Bodies, table: "_Table") -> None:
-    for number, group in enumerate(bodies.groups):
+    for index, group in enumerate(bodies.groups):
         for path in group.parts:
             part = bodies.mechanism.components[path]
             every = bodies.mechanism.weightless and not isinstance(part, World)
             if not (every or isinstance(part, MovingPart)):
                 continue
-            frame = bodies.frame_at(number, f"{path}.frame_a")
+            frame = bodies.frame_at(index, f"{path}.frame_a")
             where = "of frame_a, resolved in the world frame"
             table.add(f"{path}.r_0", "m", f"position {where}", frame.r_0)
             table.add(f"{path}.v_0", "m/s", f"velocity {where}", frame.v_0, derivative_of=f"{path}.r_0")
@@ -204,7 +204,7 @@ def _body_outputs(bodies: Bodies, table: "_Table") -> None:
                 _shape_outputs(bodies, table, path, part)
             if every or isinstance(part, BodyShape | FlexibleBody):
                 for label in part.frames[1:]:
-                    end = bodies.frame_at(number, f"{path}.{label}")
+                    end = bodies.frame_at(index, f"{path}.{label}")
                     text = f"position of {label}, resolved in the world frame"
                     table.add(f"{path}.{label}.r_0", "m", text, end.r_0)
                     if every:
@@ -218,17 +218,17 @@ def _shape_outputs(bodies: Bodies, table: "_Table", path: str, part: FlexibleBod
     shape = bodies.shapes[path]
     for name, eta in zip(shape.names, shape.eta.elements(), strict=True):
         table.add(name, "m", "shape coordinate", eta, "output")
-    rates = [f"{path}.eta_t[{number}]" for number in range(1, len(shape.names) + 1)]
+    rates = [f"{path}.eta_t[{index}]" for index in range(1, len(shape.names) + 1)]
     for rate_name, name, rate in zip(rates, shape.names, shape.rate.elements(), strict=True):
         table.add(rate_name, "m/s", "rate of the shape coordinate", rate, "output", name)
-    for number, (rate_name, rate) in enumerate(zip(rates, shape.rate.elements(), strict=True), 1):
+    for index, (rate_name, rate) in enumerate(zip(rates, shape.rate.elements(), strict=True), 1):
         text = "acceleration of the shape coordinate"
-        table.derive(f"{path}.eta_tt[{number}]", "m/s2", text, rate, "output", rate_name)
+        table.derive(f"{path}.eta_tt[{index}]", "m/s2", text, rate, "output", rate_name)
     for item in part.signals(bodies.values[path]):
         table.add(f"{path}.{item.name}", item.unit, item.description, item.value, "output")
 
 
-def _force_outputs(bodies: Bodies, table: "_Table", found: Loads, a: SX) -> None:
+def _force_outputs(bodies: Bodies, table: "_Table", acting: Loads, a: SX) -> None:
     """Add what each force exerts, and the power that it puts into the mechanism beside that of its potential."""
     for path, component in bodies.mechanism.components.items():
         taken, p = _taken(component, bodies.planar), bodies.values[path]
@@ -236,13 +236,17 @@ def _force_outputs(bodies: Bodies, table: "_Table", found: Loads, a: SX) -> None
             joint = joints_of(path, component)[0]
             axis = bodies.equations[joint].motion[0]
             if axis.effort not in taken:
-                text, exerted, inertia = f"effort on {joint}.{axis.position}", found.exerted[path], component.inertia(p)
+                text, exerted, inertia = (
+                    f"effort on {joint}.{axis.position}",
+                    acting.exerted[path],
+                    component.inertia(p),
+                )
                 if inertia.nnz():  # of a rotor
                     exerted -= inertia * bodies.ddot(bodies.equations[joint].rates[0], a)
                 table.add(f"{path}.{axis.effort}", axis.effort_unit, text, exerted, "output")
             works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
         elif isinstance(component, AxesForce):
-            table.add(f"{path}.f", "1", "force along the combination of axes", found.exerted[path], "output")
+            table.add(f"{path}.f", "1", "force along the combination of axes", acting.exerted[path], "output")
             works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
         elif isinstance(component, Force):
             ends, anywhere = ends_of(bodies, path, component), _anywhere(bodies, component)
@@ -254,7 +258,7 @@ def _force_outputs(bodies: Bodies, table: "_Table", found: Loads, a: SX) -> None
         else:
             continue
         if works and "power" not in taken:
-            table.add(f"{path}.power", "W", "power put into the mechanism", found.power[path])
+            table.add(f"{path}.power", "W", "power put into the mechanism", acting.power[path])
 
 
 def _exerted(force: Force, p: Any, a: Frame, b: Frame) -> tuple[Measured, ...]:
@@ -283,12 +287,12 @@ def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_r
         center, w = bodies.center(group), bodies.coordinates.rates[group][1]
         shape = bodies.shape_of(group)
         if shape is not None:
-            own = angular_momentum(bodies, group, shape)
+            momentum = angular_momentum(bodies, group, shape)
         else:
             spin = inertia.I_CM * w if bodies.planar else center.R @ (inertia.I_CM @ w)
-            own = inertia.m * moment_of(center.r_0, center.v_0) + spin
+            momentum = inertia.m * moment_of(center.r_0, center.v_0) + spin
         linear += inertia.m * center.v_0
-        angular += own
+        angular += momentum
     table.add("energy.total", "J", "kinetic and potential energy", T + V, "output")
     table.add("energy.kinetic", "J", "kinetic energy", T)
     table.add("energy.potential", "J", "potential energy", V)
@@ -332,9 +336,9 @@ class _Table:
     def differentiate(self, ddot: Callable[[SX], SX]) -> None:
         """Replace the rates by their derivatives."""
         column = ca.vertcat(ca.SX(0, 1), *self._rates.values())
-        found, row = ddot(column), 0
-        for number, rate in self._rates.items():
-            self.values[number] = ca.densify(found[row : row + rate.numel()])
+        second, row = ddot(column), 0
+        for index, rate in self._rates.items():
+            self.values[index] = ca.densify(second[row : row + rate.numel()])
             row += rate.numel()
 
 

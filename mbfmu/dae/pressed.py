@@ -38,10 +38,10 @@ class _Split:
     def inputs(self, forces: SX) -> SX:
         """Return all inputs, for the values of the internal ones."""
         u = ca.SX.zeros(len(self.place) + len(self.outer))
-        for number, k in enumerate(self.outer):
-            u[k] = self.given[3][number]
-        for number, k in enumerate(self.place):
-            u[k] = forces[number]
+        for index, k in enumerate(self.outer):
+            u[k] = self.given[3][index]
+        for index, k in enumerate(self.place):
+            u[k] = forces[index]
         return u
 
 
@@ -54,8 +54,8 @@ def pressed(dae: Dae) -> Dae:
     Raises:
         ModelError: there are gaps or dry friction too, which change the multipliers at events.
     """
-    found = dae.pressing
-    if found is None:
+    pressing = dae.pressing
+    if pressing is None:
         return dae
     if dae.switches:
         names = ", ".join(f"'{name}'" for name in dae.switches.touching)
@@ -63,20 +63,22 @@ def pressed(dae: Dae) -> Dae:
             f"'{dae.name}' has gaps or dry friction ({names}) beside forces that depend on those of constraints, such "
             "as creep forces of wheels: leave one of them out, or take a smooth force such as a stop or a bushing"
         )
-    outer = tuple(k for k in range(len(dae.inputs)) if k not in found.inputs)
+    # Forces u of (q, v, z, p, t) that solve u = law(lambda(u))
+    outer = tuple(k for k in range(len(dae.inputs)) if k not in pressing.inputs)
     q, v, z, p, t = (
         ca.SX.sym(*item) for item in (("q", dae.n), ("v", dae.n), ("z", dae.n_z), ("p", dae.n_p), ("t", 1))
     )
     u = ca.SX.sym("u", len(outer))
-    split = _Split((q, v, z, u, p, t), found.inputs, outer)
+    split = _Split((q, v, z, u, p, t), pressing.inputs, outer)
     forces = _forces(dae, split)
     acting = split.inputs(forces)
-    given = list(split.given)
+    symbols = list(split.given)
 
+    # The equations with these forces; outputs take them from lambda, which is at hand there
     called = [q, v, z, acting, p, t]
     lambda_, a = ca.SX.sym("lambda_", dae.m + dae.k), ca.SX.sym("a", dae.n)
     turned = ca.SX.sym("turned", dae.n_angles)
-    shown = split.inputs(found.law(q, v, z, split.inputs(ca.SX.zeros(len(found.inputs))), p, t, lambda_))
+    shown = split.inputs(pressing.law(q, v, z, split.inputs(ca.SX.zeros(len(pressing.inputs))), p, t, lambda_))
     return replace(
         dae,
         inputs=tuple(dae.inputs[k] for k in outer),
@@ -86,11 +88,11 @@ def pressed(dae: Dae) -> Dae:
             [q, v, z, turned, a, lambda_, u, p, t],
             [ca.densify(dae.output(q, v, z, turned, a, lambda_, shown, p, t))],
         ),
-        equations=replace(dae.equations.reading(given, called), resisting=True),
-        energies=dae.energies.reading(given, called),
-        sampling=dae.sampling and dae.sampling.reading(given, called),
+        equations=replace(dae.equations.reading(symbols, called), resisting=True),
+        energies=dae.energies.reading(symbols, called),
+        sampling=dae.sampling and dae.sampling.reading(symbols, called),
         pressing=None,
-        about=replace(dae.about, pressed=tuple(dae.inputs[k].name for k in found.inputs)),
+        about=replace(dae.about, pressed=tuple(dae.inputs[k].name for k in pressing.inputs)),
     )
 
 

@@ -59,20 +59,20 @@ def joint_work(bodies: Bodies, path: str, lambda_: SX, mu: SX, efforts: Sequence
     p = bodies.values[path]
 
     def work(a: Frame, b: Frame, fast_a: Frame, fast_b: Frame) -> list[tuple[SX, SX]]:
-        found = [(bodies.position(path, joint, a, b), -lambda_), (ca.vertcat(joint.velocity(p, fast_a, fast_b)), -mu)]
+        terms = [(bodies.position(path, joint, a, b), -lambda_), (ca.vertcat(joint.velocity(p, fast_a, fast_b)), -mu)]
         pairs = zip(joint.motion(p, a, b), joint.motion(p, fast_a, fast_b), efforts, strict=True)
         for by_place, by_speed, effort in pairs:
             value = by_place.value if by_speed.rate_value is None else by_speed.rate_value
-            found.append((expression(value), effort))
+            terms.append((expression(value), effort))
         pressing = zip(joint.efforts(p, fast_a, fast_b), joint.efforts(p, a, b), strict=True)
-        found += [(expression(rate), expression(effort)) for (rate, _), (_, effort) in pressing]
-        return found
+        terms += [(expression(rate), expression(effort)) for (rate, _), (_, effort) in pressing]
+        return terms
 
     return work
 
 
 def cut_wrenches(
-    bodies: Bodies, lambda_: SX, m: int, found: Loads, couplings: dict[str, list[SX]]
+    bodies: Bodies, lambda_: SX, m: int, acting: Loads, couplings: dict[str, list[SX]]
 ) -> dict[str, VirtualWork]:
     """Return the virtual work of every joint that carries no coordinates, by full name.
 
@@ -80,14 +80,14 @@ def cut_wrenches(
         bodies: coordinates and frames of the mechanism.
         lambda_: all multipliers, holonomic rows first.
         m: number of holonomic rows.
-        found: the loads.
+        acting: the loads.
         couplings: further efforts on the motions of each joint.
     """
     works: dict[str, VirtualWork] = {}
-    for path, own, own_G in multipliers(bodies, lambda_, m):
+    for path, own_Phi, own_G in multipliers(bodies, lambda_, m):
         if path not in bodies.coordinates.carried:
-            efforts = [first + second for first, second in zip(found.efforts[path], couplings[path], strict=True)]
-            works[path] = joint_work(bodies, path, own, own_G, efforts)
+            efforts = [first + second for first, second in zip(acting.efforts[path], couplings[path], strict=True)]
+            works[path] = joint_work(bodies, path, own_Phi, own_G, efforts)
     return works
 
 
@@ -101,9 +101,9 @@ def multipliers(bodies: Bodies, lambda_: SX, m: int) -> Iterator[tuple[str, SX, 
     """
     row, row_G = 0, m
     for path, item in bodies.equations.items():
-        own, own_G = item.Phi.numel(), item.velocity.numel()
-        yield path, lambda_[row : row + own], lambda_[row_G : row_G + own_G]
-        row, row_G = row + own, row_G + own_G
+        count, own_G = item.Phi.numel(), item.velocity.numel()
+        yield path, lambda_[row : row + count], lambda_[row_G : row_G + own_G]
+        row, row_G = row + count, row_G + own_G
 
 
 def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[int, SX, SX, SX]]:
@@ -119,13 +119,13 @@ def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[
     for path, force in bodies.mechanism.of(Force).items():
         ends = ends_of(bodies, path, force)
         elements.append((path, force_work(force, bodies.values[path], *ends), *ends))
-    found = []
+    wrenches = []
     for path, item, a, b in elements:
         for end, frame in enumerate((a, b)):
             anchor = bodies.anchors.get(f"{path}.{('frame_a', 'frame_b')[end]}")
             if anchor and anchor[0]:
-                found.append((anchor[0], frame.r_0, *wrench(item, a, b, end)))
-    return found
+                wrenches.append((anchor[0], frame.r_0, *wrench(item, a, b, end)))
+    return wrenches
 
 
 def force_work(force: Force, p: Any, a: Frame, b: Frame) -> VirtualWork:

@@ -23,18 +23,20 @@ MOTIONS: dict[type[Joint], str] = {
 
 def skeleton(bodies: Bodies) -> Skeleton:
     """Return a star for every moving body, from its centre of mass to its frames, and a point for every joint."""
+    # Bodies: bones from the centre of mass to the frames in use
     points: list[SX] = []
     bones: list[Bone] = []
     shaped = {**bodies.mechanism.of(BodyShape), **bodies.mechanism.of(FlexibleBody)}
     ends = {f"{path}.{frame}" for path, part in shaped.items() for frame in part.frames}
-    for number, _ in bodies.moving():
-        points.append(bodies.center(number).r_0)
+    for index, _ in bodies.moving():
+        points.append(bodies.center(index).r_0)
         hub = len(points) - 1
-        used = {anchor for group, anchor in bodies.anchors.values() if group == number}
-        for anchor in bodies.groups[number].poses:
+        used = {anchor for group, anchor in bodies.anchors.values() if group == index}
+        for anchor in bodies.groups[index].poses:
             if anchor in used | ends:
-                points.append(bodies.frame_at(number, anchor).r_0)
-                bones.append(Bone(_shown(bodies, number), hub, len(points) - 1))
+                points.append(bodies.frame_at(index, anchor).r_0)
+                bones.append(Bone(_shown(bodies, index), hub, len(points) - 1))
+    # Joints: the points of both frames, and the axis in the world
     joints: list[Hinge] = []
     axes: list[SX] = []
     for path, joint in bodies.mechanism.of(Joint).items():
@@ -68,27 +70,31 @@ def skeleton(bodies: Bodies) -> Skeleton:
 
 def _bare(bodies: Bodies) -> Iterator[tuple[str, Frame]]:
     """Yield the name and the frame of every moving group that is shown by itself and has no body."""
-    for number, _ in bodies.moving():
-        name, poses = _shown(bodies, number), bodies.groups[number].poses
+    for index, _ in bodies.moving():
+        name, poses = _shown(bodies, index), bodies.groups[index].poses
         if not isinstance(bodies.mechanism.components.get(name), MovingPart):
-            yield name, bodies.frame_at(number, name if name in poses else f"{name}.frame_a")
+            yield name, bodies.frame_at(index, name if name in poses else f"{name}.frame_a")
 
 
 def _bending(bodies: Bodies, path: str, part: FlexibleBody) -> Bending:
     p, shape = bodies.values[path], bodies.shapes[path]
-    given = [shape.eta, bodies.p, bodies.t]
+    arguments = [shape.eta, bodies.p, bodies.t]
     poses = part.poses(p)
     columns = [item for pose in poses.values() for item in (pose.r, pose.R)]
 
     def surface(thick: float) -> tuple[Function, Any] | None:
-        found = part.surface(p, thick)
-        if found is None:
+        drawn = part.surface(p, thick)
+        if drawn is None:
             return None
-        stress = ca.SX(0, found.points.shape[1]) if found.stress is None else found.stress
-        return ca.Function("surface", given, [ca.densify(found.points), ca.densify(stress)]), found.triangles
+        stress = ca.SX(0, drawn.points.shape[1]) if drawn.stress is None else drawn.stress
+        return ca.Function("surface", arguments, [ca.densify(drawn.points), ca.densify(stress)]), drawn.triangles
 
     return Bending(
-        path, tuple(shape.names), tuple(poses), ca.Function("poses", given, [ca.densify(ca.horzcat(*columns))]), surface
+        path,
+        tuple(shape.names),
+        tuple(poses),
+        ca.Function("poses", arguments, [ca.densify(ca.horzcat(*columns))]),
+        surface,
     )
 
 
@@ -97,11 +103,11 @@ def _owner(bodies: Bodies, frame: str) -> str:
     return _shown(bodies, group) if group else ""
 
 
-def _shown(bodies: Bodies, number: int) -> str:
+def _shown(bodies: Bodies, index: int) -> str:
     """Return the body that a group is shown with: its own, or the flexible one that it is connected to."""
-    owner = bodies.owner(number)
-    if number not in bodies.bonded or isinstance(bodies.mechanism.components[owner], MovingPart):
+    owner = bodies.owner(index)
+    if index not in bodies.bonded or isinstance(bodies.mechanism.components[owner], MovingPart):
         return owner
     bonds = (edge for edge in bodies.tree.order if not edge.path)
-    other = next(far if near == number else near for _, near, far, *_ in bonds if number in (near, far))
+    other = next(far if near == index else near for _, near, far, *_ in bonds if index in (near, far))
     return bodies.owner(other)

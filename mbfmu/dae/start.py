@@ -57,15 +57,17 @@ UNEVEN = 1e-6
 """Largest shift of a coordinate, m or rad, away from a pose that corrections cannot leave; and the residual of the
 constraints and start values above which such a pose counts as open."""
 STUCK = 1e-9
-"""Part of the squares of these residuals that a correction takes away, to first order, below which it leads nowhere."""
+"""Part of the sum of squares of these residuals that a correction removes, to first order, below which the correction
+leads nowhere."""
 ROUND_OFF = 1e-15
 """Residual of a constraint or start value, relative to its terms, that counts as round-off."""
 EXACT = 2.0**500
-"""Factor that makes whole numbers of all numbers that are not below 1e-134."""
+"""Factor that makes a whole number of every number of at least 1e-134, so that rounding the product changes nothing."""
 NO_CHANGE = 1e-30
 """Correction of a coordinate, m or rad, below which an assembly is at rest."""
 NO_DIGIT = 1e-15
-"""The same relative to it: the others would go on to numbers so small that CasADi's solver divides 0 by 0."""
+"""The same relative to the coordinate: corrections would else go on to numbers so small that CasADi's solver divides 0
+by 0."""
 LARGEST_CORRECTION = 0.3
 """Longest correction of a coordinate, m or rad: longer ones are shortened, for loops that start far from closed."""
 GAINED = 0.25
@@ -103,15 +105,17 @@ def start_formula(dae: Dae) -> Formula:
     The residual is the largest one of the constraints, or of the start values times TOLERANCE / DIGITS; or what rows
     that were left out as redundant constrain beyond the others (`_excess`).
     """
-    given = arguments(len(dae.inputs), dae.n_p, ca.MX)
+    # The pose q that meets Phi = 0 and the start values; by joint coordinates where it is sought in these
+    symbols = arguments(len(dae.inputs), dae.n_p, ca.MX)
     every = ca.MX.sym("s", len(dae.starts))
-    s, own = ca.vertsplit(every, [0, len(dae.start.starts), every.numel()])
-    p, t = given.p, given.t
+    s, states = ca.vertsplit(every, [0, len(dae.start.starts), every.numel()])
+    p, t = symbols.p, symbols.t
     stages: list[Stage | Let] = [_pose_stage(dae, s, p, t)]
     q = stages[0].unknowns
     if dae.start.placed:
         q = ca.MX.sym("q", dae.n)
         stages.append(Let(q, dae.start.pose(stages[0].unknowns, s, p, t)))
+    # Rates v of the least change, or of the least energy, that meet C v + c = 0 and the start values
     v = ca.MX.sym("v", dae.n)
     over_mass = _over_mass(dae)(q, p) if dae.start.mass_metric else None
     rate_rows = _rate_rows(dae)
@@ -123,17 +127,19 @@ def start_formula(dae: Dae) -> Formula:
         least = ca.MX.sym("v", dae.n)
         stages.append(Let(least, _least_energy(dae, rates[0], free, q, v, p)))
         v, rates = least, rate_rows(q, least, s, p, t)
-    z = dae.start.first_states(q, v, own, p, t) if dae.start.first_states else own
+    # States z, and the residual that is left
+    z = dae.start.first_states(q, v, states, p, t) if dae.start.first_states else states
     met = ca.vertcat(dae.start.closing(q, p, t), dae.start.positions(q, s, p, t))
     residual = _residual(dae)(met, rates[1], s, p, t)
     if dae.constraints.dropped:
         residual = ca.fmax(residual, _excess(dae, q, dae.followed(q, p, t), t))
     counted = dae.start.counted(q, s, p, t)
-    return Formula(every, given, tuple(stages), ca.vertcat(q, v, z, counted, residual))
+    return Formula(every, symbols, tuple(stages), ca.vertcat(q, v, z, counted, residual))
 
 
 def _pose_stage(dae: Dae, s: Any, p: Any, t: Any) -> Stage:
     """Return the stage that closes a pose, in the coordinates in which it is sought; MX of start values and so on."""
+    # Least change dx with C dx = -c, shortened where it is long
     of = dae.start.sought
     n = of.closing.size1_in(0)
     x = ca.MX.sym("x", n)
@@ -142,10 +148,12 @@ def _pose_stage(dae: Dae, s: Any, p: Any, t: Any) -> Stage:
     dx, shortened = _least_change(over_mass, C, c, yielding), _shortened(n)
     if of.exact:
         return Stage(x, of.guess(s, p, t), correction=shortened(dx))
+    # Damped where it leads astray: where the residuals become smaller by too little
     there = x + shortened(dx)
     left = ca.vertcat(of.closing(there, p, t), of.positions(there, s, p, t))
     met = left.numel()
     dx = _least_change(over_mass, C, c, _eased(n, c.numel(), met)(dx, c, left, yielding, damping))
+    # Zero at round-off, and a shift away from a pose that no correction leaves
     change = _settled(n, met)(dx, shortened(dx), c[:met], C[:met, :] @ dx, closed)
     return Stage(x, of.guess(s, p, t), correction=change)
 
@@ -174,7 +182,7 @@ def _settled(n: int, met: int) -> Any:
     )
     still = ca.floor(shorter * EXACT) / EXACT  # the same number, without a derivative
     stuck = ca.logic_and(ca.norm_inf(ca.vertcat(0, c)) > UNEVEN, ca.sumsqr(c + change) >= (1 - STUCK) * ca.sumsqr(c))
-    shift = ca.vertcat(*(UNEVEN * math.sin(number) for number in range(1, n + 1)))
+    shift = ca.vertcat(*(UNEVEN * math.sin(index) for index in range(1, n + 1)))
     changed = shorter - closed * still + stuck * shift
     return merged("settled", [dq, shorter, c, change, closed], [ca.densify(changed)])
 
@@ -188,15 +196,15 @@ def free_rates(dae: Dae) -> tuple[int, ...]:
         dae: the equations.
     """
     s, p = dae.s_default(), dae.extended(dae.p_default())
-    found = rate_equations(dae, None, s[: len(dae.start.starts)], p, 0.0)
-    if found is None:
+    system = rate_equations(dae, None, s[: len(dae.start.starts)], p, 0.0)
+    if system is None:
         return ()
-    basis = free_directions(np.array(found[0]))
+    basis = free_directions(np.array(system[0]))
     left, numbers = basis @ basis.T, []  # the projection onto the free rates
     for _ in range(basis.shape[1]):
-        number = int(np.argmax(np.round(np.diag(left), PLACES)))
-        numbers.append(number)
-        left = left - np.outer(left[:, number], left[number]) / left[number, number]
+        index = int(np.argmax(np.round(np.diag(left), PLACES)))
+        numbers.append(index)
+        left = left - np.outer(left[:, index], left[index]) / left[index, index]
     return tuple(sorted(numbers))
 
 
@@ -240,8 +248,8 @@ def free_directions(C: Array) -> Array:
     if not np.all(np.isfinite(scaled)):
         return np.zeros((C.shape[1], 0))
     _, sizes, right = np.linalg.svd(scaled)
-    found: Array = right[int(np.sum(sizes > RANK)) :].T
-    return found
+    basis: Array = right[int(np.sum(sizes > RANK)) :].T
+    return basis
 
 
 def _least_energy(dae: Dae, C: Any, free: Sequence[int], q: Any, v: Any, p: Any) -> Any:
@@ -258,8 +266,8 @@ def _least_energy(dae: Dae, C: Any, free: Sequence[int], q: Any, v: Any, p: Any)
     S = C @ C.T
     S += EPSILON * ca.dot(ca.DM.ones(C.shape[0]), ca.densify(ca.diag(S))) / C.shape[0] * ca.DM.eye(C.shape[0])
     N, MN = [], []
-    for number in free:
-        column = ca.MX(ca.DM.eye(dae.n)[:, number])
+    for index in free:
+        column = ca.MX(ca.DM.eye(dae.n)[:, index])
         for _ in range(PROJECTIONS):
             column = ca.densify(column - C.T @ solve_linear(S, ca.densify(C @ column)))
         N.append(column)
@@ -325,7 +333,7 @@ def _position_rows(of: Start) -> Any:
 
     And what is added to E where corrections go astray, and whether c is at round-off.
     """
-    q, s, p, t = (ca.SX.sym(name, of.positions.size1_in(number)) for number, name in enumerate("qspt"))
+    q, s, p, t = (ca.SX.sym(name, of.positions.size1_in(index)) for index, name in enumerate("qspt"))
     Phi, positions = of.closing(q, p, t), of.positions(q, s, p, t)
     met, leanings = ca.vertcat(Phi, positions), of.leanings(q, s, p, t)
     gap = ca.sumsqr(met)
@@ -358,9 +366,9 @@ def _residual(dae: Dae) -> Any:
     )
     c, d = ca.SX.sym("c", holonomic + positions), ca.SX.sym("d", holonomic + nonholonomic + rates)
     _, _, s, p, t = _symbols(dae)
-    met, asked = ca.vertsplit(c, [0, holonomic, c.numel()])
+    met, requested = ca.vertsplit(c, [0, holonomic, c.numel()])
     bound, asked_rates = ca.vertsplit(d, [0, holonomic + nonholonomic, d.numel()])
-    parts = ca.vertcat(0, met, bound, TOLERANCE / DIGITS * ca.vertcat(asked, asked_rates) / of.sizes(s, p, t))
+    parts = ca.vertcat(0, met, bound, TOLERANCE / DIGITS * ca.vertcat(requested, asked_rates) / of.sizes(s, p, t))
     return merged("start_residual", [c, d, s, p, t], [ca.norm_inf(ca.densify(parts))])
 
 
@@ -412,16 +420,19 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
         p: parameters, shape (n_p,).
         t: start time, s.
     """
-    q, own = assembled(dae, s, p, t), len(dae.start.starts)
+    # Residuals of the constraints and of the start values at the pose that was reached
+    q, n_s = assembled(dae, s, p, t), len(dae.start.starts)
     Phi = np.abs(column(dae.start.closing(q, p, t)))
-    asked = missed(dae, column(q), s[:own], p, t)
-    given = [(item.name, value) for item, value in zip(dae.starts, s, strict=True) if not item.guess]
-    values = ", ".join(f"{name} = {value:g}" for name, value in given)
-    for what, numbers in (("coordinates", [*Phi, *asked]), ("states", s[own:])):
+    requested = missed(dae, column(q), s[:n_s], p, t)
+    supplied = [(item.name, value) for item, value in zip(dae.starts, s, strict=True) if not item.guess]
+    values = ", ".join(f"{name} = {value:g}" for name, value in supplied)
+    # A start that is not finite
+    for kind, numbers in (("coordinates", [*Phi, *requested]), ("states", s[n_s:])):
         if not np.all(np.isfinite(numbers)):
             ended = f"; perhaps {', or '.join(dae.about.ends)}" if dae.about.ends else ""
-            return StartError(f"{dae.name}: the start values give {what} that are not finite: {values}{ended}")
-    open_by, missed_by = max(Phi, default=0.0), max(asked, default=0.0)
+            return StartError(f"{dae.name}: the start values give {kind} that are not finite: {values}{ended}")
+    # A pose that closes: rates or redundant rows contradict each other
+    open_by, missed_by = max(Phi, default=0.0), max(requested, default=0.0)
     gap = max(open_by, missed_by)
     if open_by <= TOLERANCE and missed_by <= DIGITS:
         if singular := singularity(dae, q, p, t):
@@ -435,13 +446,15 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
             f"{dae.name}: the start velocities contradict the constraints ({values}): leave some of them free "
             "(--free NAME)"
         )
+    # Without loops the start values alone contradict each other
     if not dae.start.loops:
         return StartError(
             f"{dae.name}: the start values contradict each other ({values}; residual {gap:.2g}): leave some free "
             "(--free NAME)"
         )
+    # Of several loops the worst is named
     misses = {name.rpartition(".")[0]: 0.0 for name in dae.start.position_names}
-    for name, miss in zip(dae.start.position_names, asked, strict=True):
+    for name, miss in zip(dae.start.position_names, requested, strict=True):
         joint = name.rpartition(".")[0]
         misses[joint] = max(misses[joint], miss)
 
@@ -458,7 +471,7 @@ def start_error(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> S
     )
 
 
-def gap_error(dae: Dae, q: Any, p: Sequence[float], t: float, number: int) -> str:
+def gap_error(dae: Dae, q: Any, p: Sequence[float], t: float, index: int) -> str:
     """Return a message on a gap that is negative at the start, with the start values that it grows and falls with.
 
     Args:
@@ -466,21 +479,21 @@ def gap_error(dae: Dae, q: Any, p: Sequence[float], t: float, number: int) -> st
         q: coordinates, shape (n,).
         p: parameters, with the modes, shape (n_p,).
         t: time, s.
-        number: of the gap.
+        index: of the gap.
     """
     plain, switches = dae.switching.plain if dae.switching else dae, dae.switches
     assert switches is not None
     x = ca.SX.sym("x", plain.n)
-    given, gap = list(p)[: plain.n_p], switches.gap
-    slopes = ca.Function("slopes", [x], [ca.densify(ca.jacobian(gap(x, given, t), x))])
-    depth = -column(gap(list(q)[: plain.n], given, t))[number]
+    plain_p, gap = list(p)[: plain.n_p], switches.gap
+    slopes = ca.Function("slopes", [x], [ca.densify(ca.jacobian(gap(x, plain_p, t), x))])
+    depth = -column(gap(list(q)[: plain.n], plain_p, t))[index]
     starts = {item.name for item in dae.starts}
     ways = [
         f"{'raise' if slope > 0 else 'lower'} {name}"
-        for name, slope in zip(plain.coordinates, np.array(slopes(list(q)[: plain.n]))[number], strict=True)
+        for name, slope in zip(plain.coordinates, np.array(slopes(list(q)[: plain.n]))[index], strict=True)
         if slope and name in starts
     ]
-    item = switches.gaps[number]
+    item = switches.gaps[index]
     return (
         f"{dae.name}: '{item.name}' starts {depth:.6g} {item.unit} inside: its gap must be 0 or more; "
         f"{' or '.join(ways) or 'change the start values that it depends on'}"
@@ -572,19 +585,19 @@ def _lengths(length: Any) -> npt.NDArray[np.float64]:
 
 def assembled(dae: Dae, s: Sequence[float], p: Sequence[float], t: float) -> Any:
     """Return the coordinates at which the assembly stops."""
-    of, own = dae.start, list(s)[: len(dae.start.starts)]
-    x = of.sought.guess(own, p, t)
+    of, starts = dae.start, list(s)[: len(dae.start.starts)]
+    x = of.sought.guess(starts, p, t)
     if x.numel():
-        symbols = (ca.MX.sym(*item) for item in (("s", len(own)), ("p", dae.n_p), ("t",)))
-        given = list(symbols)
-        stage = _pose_stage(dae, *given)
-        correct = ca.Function("correct", [stage.unknowns, *given], [stage.correction])
+        symbols = (ca.MX.sym(*item) for item in (("s", len(starts)), ("p", dae.n_p), ("t",)))
+        inputs = list(symbols)
+        stage = _pose_stage(dae, *inputs)
+        correct = ca.Function("correct", [stage.unknowns, *inputs], [stage.correction])
         for _ in range(100):
-            change = correct(x, own, p, t)
+            change = correct(x, starts, p, t)
             x = x + change
             if not np.any(np.abs(column(change)) > np.fmax(NO_CHANGE, NO_DIGIT * np.abs(column(x)))):
                 break
-    return of.pose(x, own, p, t)
+    return of.pose(x, starts, p, t)
 
 
 def missed(dae: Dae, q: Any, s: Any, p: Any, t: float) -> npt.NDArray[np.float64]:
@@ -634,13 +647,13 @@ def contradicted(dae: Dae, slopes: Sequence[Any]) -> tuple[int, tuple[str, ...]]
     wrong = left.max(axis=0, initial=0.0) > BEYOND * np.abs(changes).max(axis=0, initial=0.0)
     if not wrong.any():
         return None
-    number = int(wrong.argmax())
-    part = left[:, number].tolist()
+    index = int(wrong.argmax())
+    part = left[:, index].tolist()
     of = dae.start
     closing, bound = [""] * of.closing.numel_out(0), [""] * dae.constraints.g.numel_out(0)
     names = (*closing, *of.position_names, *closing, *bound, *of.rate_names)
     involved = sorted(zip(part, names, strict=True), reverse=True)
-    return number, tuple(dict.fromkeys(name for size, name in involved if name and size > SHARE * max(part)))
+    return index, tuple(dict.fromkeys(name for size, name in involved if name and size > SHARE * max(part)))
 
 
 def column(value: Any) -> npt.NDArray[np.float64]:

@@ -25,13 +25,13 @@ def state_signals(dae: Dae) -> tuple[Signal, ...]:
     """Return the state's entries as quantities that a user sees."""
     coordinates = dae.coordinates[: dae.unswitched.n]
     units = _units(dae, coordinates)
-    found = [Signal(PREFIX + name, unit, "state: coordinate") for name, unit in zip(coordinates, units, strict=True)]
+    signals = [Signal(PREFIX + name, unit, "state: coordinate") for name, unit in zip(coordinates, units, strict=True)]
     for name, unit in zip(coordinates, units, strict=True):
-        found.append(Signal(f"{PREFIX}rate.{name}", _per_second(unit), "state: rate of a coordinate"))
+        signals.append(Signal(f"{PREFIX}rate.{name}", _per_second(unit), "state: rate of a coordinate"))
     for item in dae.states:
         text = f"state: {item.description or 'of first order'}"
-        found.append(Signal(PREFIX + item.name, item.unit, text, nominal=item.nominal))
-    return tuple(found)
+        signals.append(Signal(PREFIX + item.name, item.unit, text, nominal=item.nominal))
+    return tuple(signals)
 
 
 def rate_signals(dae: Dae) -> tuple[Signal, ...]:
@@ -48,8 +48,8 @@ def rate_signals(dae: Dae) -> tuple[Signal, ...]:
 def indicator_signals(guards: Iterable[str]) -> tuple[Signal, ...]:
     """Return the event indicators of guards, of which is given what each belongs to, as quantities that a user sees."""
     return tuple(
-        Signal(f"events.indicator[{number}]", "1", f"positive until an event of {guard}")
-        for number, guard in enumerate(guards, 1)
+        Signal(f"events.indicator[{index}]", "1", f"positive until an event of {guard}")
+        for index, guard in enumerate(guards, 1)
     )
 
 
@@ -63,9 +63,9 @@ def with_states(dae: Dae, indicators: bool = False) -> Dae:
     q, v, z, u, p, t = dae.symbols()
     turned, a = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("a", dae.n)
     lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
-    places = list(state_places(dae))
+    indices = list(state_places(dae))
     y = dae.output(q, v, z, turned, a, lambda_, u, p, t)
-    more = ca.vertcat(ca.vertcat(q, v, z)[places], ca.vertcat(v, a, dae.equations.flow(q, v, z, u, p, t))[places])
+    more = ca.vertcat(ca.vertcat(q, v, z)[indices], ca.vertcat(v, a, dae.equations.flow(q, v, z, u, p, t))[indices])
     signals = (*state_signals(dae), *rate_signals(dae))
     if indicators and dae.switching:
         more = ca.vertcat(more, dae.switching.guards(q, v, z, u, p, t))

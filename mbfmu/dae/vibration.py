@@ -79,8 +79,8 @@ def _largest(M: Array, C: Array, push: Callable[[Array], Any]) -> float:
     allowed = np.eye(n) - over_mass @ C.T @ np.linalg.pinv(C @ over_mass @ C.T, hermitian=True) @ C
 
     def motion(w: Array) -> Array:
-        found: Array = allowed @ (over_mass @ push(allowed @ w))
-        return found
+        result: Array = allowed @ (over_mass @ push(allowed @ w))
+        return result
 
     if n <= DENSE:
         columns = np.column_stack([motion(w) for w in np.eye(n)])
@@ -131,10 +131,10 @@ def vibrations(dae: Dae) -> Iterator[Vibration]:
     rows = np.array(plain.constraints.Phi_q(q[: plain.n], p[: plain.n_p], 0.0))[plain.m - plain.start.norms : plain.m]
     norms = np.pad(rows, ((0, 0), (0, dae.n - plain.n)))
     for path, numbers in dae.about.flexible:
-        own = np.ix_(numbers, numbers)
+        block = np.ix_(numbers, numbers)
         alone = np.zeros_like(M)
-        alone[own] = (K[own] + K[own].T) / 2
-        held = _squares(alone[own], M[own], norms[:, numbers])[0]
+        alone[block] = (K[block] + K[block].T) / 2
+        held = _squares(alone[block], M[block], norms[:, numbers])[0]
         free = _squares(alone, M, norms)[-1]
         lowest, highest = (math.sqrt(max(item, 0.0)) / (2 * math.pi) for item in (held, free))
         yield Vibration(path, len(numbers), lowest, highest)
@@ -145,8 +145,8 @@ def _squares(K: Array, M: Array, norms: Array) -> Array:
     from scipy.linalg import eigh, null_space  # their import takes longer than a prepared model takes to start
 
     ways = null_space(norms) if norms.any() else np.eye(len(M))
-    found: Array = eigh(ways.T @ K @ ways, ways.T @ M @ ways, eigvals_only=True)
-    return found
+    squares: Array = eigh(ways.T @ K @ ways, ways.T @ M @ ways, eigvals_only=True)
+    return squares
 
 
 def quickest(dae: Dae) -> Vibration | None:

@@ -55,13 +55,13 @@ def adjoints(bundle: Bundle) -> Adjoints:
 
 def _formula(item: FormulaFunctions) -> FormulaDerivatives:
     corrections: list[Any] = []
-    for correct, equations, place, size in zip(item.correct, item.equations, item.places, item.sizes, strict=True):
+    for correct, equations, offset, size in zip(item.correct, item.equations, item.places, item.sizes, strict=True):
         if correct is None:
             corrections.append(None)
         elif equations is None:
             corrections.append(_adjoint(correct, CHANGING))
         else:
-            corrections.append(_newton(correct, equations, place, size))
+            corrections.append(_newton(correct, equations, offset, size))
     return FormulaDerivatives(
         tuple(_adjoint(function, CHANGING) for function in item.guess),
         tuple(corrections),
@@ -72,21 +72,23 @@ def _formula(item: FormulaFunctions) -> FormulaDerivatives:
 def _adjoint(function: Any, changing: tuple[int, ...]) -> Any:
     """Return the adjoint of a function's first result, with respect to some of its arguments."""
     names, first = function.name_in(), function.name_out()[0]
-    asked = [f"adj:{names[k]}" for k in changing]
-    reverse = function.factory("reverse", [*names, f"adj:{first}"], asked)
+    requested = [f"adj:{names[k]}" for k in changing]
+    reverse = function.factory("reverse", [*names, f"adj:{first}"], requested)
     kind = ca.SX if reverse.is_a("SXFunction") else ca.MX
-    given = [kind.sym(name, function.sparsity_in(k)) for k, name in enumerate(names)]
+    symbols = [kind.sym(name, function.sparsity_in(k)) for k, name in enumerate(names)]
     weights = kind.sym("w", function.sparsity_out(0))
-    found = [ca.densify(item) for item in reverse.call([*given, weights])]
-    return (merged if kind is ca.SX else ca.Function)(f"a_{function.name()}", [*given, weights], found)
+    results = [ca.densify(item) for item in reverse.call([*symbols, weights])]
+    return (merged if kind is ca.SX else ca.Function)(f"a_{function.name()}", [*symbols, weights], results)
 
 
 def _newton(correct: Any, equations: Any, offset: int, size: int) -> Any:
     """Return the adjoint of the correction of a stage solved by Newton's method, at rest."""
     turned = _adjoint(equations, CHANGING)
-    given = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(equations.n_in())]
+    symbols = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(equations.n_in())]
     w = ca.MX.sym("w", size)
-    _, jacobian = equations.call(given)
-    x, u, du, p, z = turned.call([*given, -solve_linear(jacobian.T, w)])
+    _, jacobian = equations.call(symbols)
+    x, u, du, p, z = turned.call([*symbols, -solve_linear(jacobian.T, w)])
     before, after = ca.MX.zeros(offset), ca.MX.zeros(z.numel() - offset - size)
-    return ca.Function(f"a_{correct.name()}", [*given, w], [x, u, du, p, z + ca.densify(ca.vertcat(before, w, after))])
+    return ca.Function(
+        f"a_{correct.name()}", [*symbols, w], [x, u, du, p, z + ca.densify(ca.vertcat(before, w, after))]
+    )

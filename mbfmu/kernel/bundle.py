@@ -71,7 +71,7 @@ class FormulaFunctions:
     @property
     def unknowns(self) -> int:
         """Number of entries of z."""
-        return max((place + size for place, size in zip(self.places, self.sizes, strict=True)), default=0)
+        return max((offset + size for offset, size in zip(self.places, self.sizes, strict=True)), default=0)
 
     def functions(self) -> list[Any]:
         """Return all functions."""
@@ -144,10 +144,10 @@ class Bundle:
         optional = [
             self.state_difference, self.until_sampling, self.guards, self.moved, self.rates, self.drift,
         ]  # fmt: skip
-        found = [self.outputs, *filter(None, optional)]
+        result = [self.outputs, *filter(None, optional)]
         for item in self.formulas.values():
-            found += item.functions()
-        return found
+            result += item.functions()
+        return result
 
 
 def compose(dae: Dae, scheme: Scheme) -> Bundle:
@@ -157,6 +157,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     inputs last changed and their values then, by what sampled blocks remember and by the numbers of their next
     samplings, and by the step chosen last, which the functions do not read.
     """
+    # The formulas: of the start, of the first state x, and of a step with its full turns counted
     start = start_formula(dae)
     begin, step = scheme.begin, scheme.step
     n_scheme = step.x.numel()
@@ -165,15 +166,18 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         "begin": _functions("begin", _with_first_angles(dae, begin)),
         "step": replace(_functions("step", _with_counted_angles(dae, scheme)), coordinates=dae.n),
     }
+    # Outputs y(x), and the difference of two states
     stepping = [*formulas["step"].functions(), *formulas["begin"].functions()]
     outputs, state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
     n_x = n_scheme + dae.n_angles
+    # Held inputs and memory follow the scheme's state; formulas hand them on
     until = None
     guards = moved = None
     if dae.n_held + dae.n_memory:
         formulas = {name: _keeping(dae, scheme, name, item) for name, item in formulas.items()}
         outputs = with_kept(dae, outputs, (0,), 2, scheme)
         state_difference = with_kept(dae, state_difference, (0, 1), 2)
+    # Formulas at samplings and events
     if dae.sampling:
         formulas["sample"], until = _sample(dae, scheme)
     if dae.switching:
@@ -182,6 +186,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
             formulas["short"] = _of_whole(dae, scheme, _functions("short", _short(dae, scheme)), True)
         guards = with_kept(dae, guards_of(dae, scheme), (0,), 2)
         moved = with_kept(dae, _moved(dae, scheme), (0, 1), 2)
+    # All functions with the sizes of what they take
     return Bundle(
         formulas=formulas,
         outputs=outputs,
@@ -214,12 +219,12 @@ def _with_first_angles(dae: Dae, begin: Formula) -> Formula:
 
 
 def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
-    step, given = scheme.step, scheme.step.arguments
+    step, symbols = scheme.step, scheme.step.arguments
     if not dae.n_angles:
         return step
     turned = type(step.x).sym("turned", dae.n_angles)
-    q1, _, _ = scheme.read(step.result, given.p, given.t + given.h)
-    change = wrapped(dae.angles(q1, given.p, given.t + given.h) - turned)  # by less than half a turn in a step
+    q1, _, _ = scheme.read(step.result, symbols.p, symbols.t + symbols.h)
+    change = wrapped(dae.angles(q1, symbols.p, symbols.t + symbols.h) - turned)  # by less than half a turn in a step
     return replace(step, x=ca.vertcat(step.x, turned), result=ca.vertcat(step.result, turned + change))
 
 
@@ -229,8 +234,8 @@ def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     xa, xb = (kind.sym(name, n_scheme + dae.n_angles) for name in ("xa", "xb"))
     p, t = kind.sym("p", scheme.step.arguments.p.numel()), kind.sym("t")
     a, b = (ca.vertcat(*scheme.read(x[:n_scheme], p, t)) for x in (xa, xb))
-    found = relative_change(dae)(a - b, b)
-    return (ca.Function if lengthy else merged)("state_difference", [xa, xb, p, t], [found])
+    change = relative_change(dae)(a - b, b)
+    return (ca.Function if lengthy else merged)("state_difference", [xa, xb, p, t], [change])
 
 
 def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
@@ -247,14 +252,14 @@ def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
     kind = ca.MX if shared else ca.SX
     sizes = (scheme.step.x.numel() + dae.n_angles, len(dae.inputs), dae.n_p, 1)
     x, u, p, t = (kind.sym(*item) for item in zip(("x", "u", "p", "t"), sizes, strict=True))
-    own, turned = _cut(x, scheme.step.x.numel(), dae.n_angles)
-    q, v, z = scheme.read(own, p, t)
+    scheme_x, turned = _cut(x, scheme.step.x.numel(), dae.n_angles)
+    q, v, z = scheme.read(scheme_x, p, t)
     states = (z,) if not shared or shared.n_in() == dae.acceleration.n_in() else ()
     a, lambda_ = (shared or dae.acceleration)(q, v, *states, u, p, t)
     output = dae.output
     if shared:
-        given = output.sx_in()
-        output = merged("output", given, output.call(given))
+        inputs = output.sx_in()
+        output = merged("output", inputs, output.call(inputs))
     y = ca.vertcat(output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p))
     return (ca.Function if shared else merged)("outputs", [x, u, p, t], [ca.densify(y)])
 
@@ -271,23 +276,23 @@ def _keeping(dae: Dae, scheme: Scheme, name: str, functions: FormulaFunctions) -
         first = function.sparsity_in(0).numel()
         x, u, du, p, t, h, z = _arguments(dae, first + tail, function)
         held = ca.vertcat(t, u[list(dae.sampled)]) if dae.sampled else ca.MX(0, 1)
-        own, before, memory, ticks = _cut(x, first, tail - kept if name != "start" else 0, dae.n_memory, dae.n_c)
+        scheme_x, before, memory, ticks = _cut(x, first, tail - kept if name != "start" else 0, dae.n_memory, dae.n_c)
         if dae.sampled and name == "step":
             held = held_inputs(dae, before, u, t)
         if name == "start":
             memory, ticks = _begun(dae, p, t)
         whole = ca.vertcat(p, held, memory)
-        found = function.call([own, u, du, whole, t, h, z])
+        results = function.call([scheme_x, u, du, whole, t, h, z])
         if result and dae.constraints.follow:
             end = t + h if name == "step" else t
-            q = found[0][: dae.n] if name == "start" else scheme.read(_cut(found[0], n_scheme)[0], whole, end)[0]
+            q = results[0][: dae.n] if name == "start" else scheme.read(_cut(results[0], n_scheme)[0], whole, end)[0]
             memory = dae.followed(q, whole, end)[len(dae.parameters) + dae.n_held :]
         if result and name == "start":
-            place, residual = _cut(found[0], found[0].numel() - 1, 1)
-            found[0] = ca.vertcat(place, memory, ticks, residual)
+            state, residual = _cut(results[0], results[0].numel() - 1, 1)
+            results[0] = ca.vertcat(state, memory, ticks, residual)
         elif result:
-            found[0] = ca.vertcat(found[0], held, memory, ticks)
-        return ca.Function(function.name(), [x, u, du, p, t, h, z], [ca.densify(item) for item in found])
+            results[0] = ca.vertcat(results[0], held, memory, ticks)
+        return ca.Function(function.name(), [x, u, du, p, t, h, z], [ca.densify(item) for item in results])
 
     return _each(functions, keeping)
 
@@ -321,10 +326,10 @@ def held_inputs(dae: Dae, before: Any, u: Any, t: Any) -> Any:
 
 def _cut(x: Any, *sizes: int) -> list[Any]:
     """Return the first entries of a column in pieces of these sizes, each a column too; those beyond are empty."""
-    places = [0]
+    offsets = [0]
     for size in sizes:
-        places.append(min(places[-1] + size, x.numel()))
-    *pieces, _ = ca.vertsplit(x, [*places, x.numel()])
+        offsets.append(min(offsets[-1] + size, x.numel()))
+    *pieces, _ = ca.vertsplit(x, [*offsets, x.numel()])
     return list(pieces)
 
 
@@ -380,10 +385,10 @@ def _sample(dae: Dae, scheme: Scheme) -> tuple[FormulaFunctions, Any]:
     sizes = (scheme.step.x.numel(), dae.n_angles, dae.n_held + dae.n_memory, dae.n_c)
     x, p, t, h = ca.MX.sym("x", sum(sizes)), ca.MX.sym("p", len(dae.parameters)), ca.MX.sym("t"), ca.MX.sym("h")
     u, du, none = ca.MX.sym("u", len(dae.inputs)), ca.MX.sym("du", len(dae.inputs)), ca.MX.sym("z", 0)
-    own, angles, kept, ticks = _cut(x, *sizes)
+    scheme_x, angles, kept, ticks = _cut(x, *sizes)
     whole = ca.vertcat(p, kept)
-    memory, next_ticks = _sampler(dae, scheme).call([own, u, whole, ticks, t])
-    result = ca.densify(ca.vertcat(*scheme.read(own, whole, t), angles, memory, next_ticks))
+    memory, next_ticks = _sampler(dae, scheme).call([scheme_x, u, whole, ticks, t])
+    result = ca.densify(ca.vertcat(*scheme.read(scheme_x, whole, t), angles, memory, next_ticks))
     return (
         FormulaFunctions((), (), (), (), ca.Function("sample_result", [x, u, du, p, t, h, none], [result]), ()),
         _until_sampling(dae, sizes),
@@ -412,19 +417,19 @@ def _of_whole(dae: Dae, scheme: Scheme, inner: FormulaFunctions, short: bool) ->
 
     def whole(function: Any, result: bool) -> Any:
         x, u, du, p, t, h, z = _arguments(dae, sum(sizes), function)
-        own, angles, held, memory, ticks = _cut(x, *sizes)
+        scheme_x, angles, held, memory, ticks = _cut(x, *sizes)
         if stepping:
             held = held_inputs(dae, held, u, t)
         every = ca.vertcat(p, held, memory)
-        found = function.call([ca.vertcat(*scheme.read(own, every, t)), u, du, every, t, h, z])
+        results = function.call([ca.vertcat(*scheme.read(scheme_x, every, t)), u, du, every, t, h, z])
         if result and short:
-            change = wrapped(dae.angles(found[0][: dae.n], every, t + h) - angles) if stepping else 0
-            found[0] = ca.vertcat(found[0], angles + change, memory, ticks, held)
+            change = wrapped(dae.angles(results[0][: dae.n], every, t + h) - angles) if stepping else 0
+            results[0] = ca.vertcat(results[0], angles + change, memory, ticks, held)
         elif result:
-            state, modes = _cut(found[0], 2 * dae.n + dae.n_z, dae.n_modes)
+            state, modes = _cut(results[0], 2 * dae.n + dae.n_z, dae.n_modes)
             (kept,) = _cut(memory, dae.n_w + dae.n_d)
-            found[0] = ca.vertcat(state, angles, kept, modes, ticks)
-        return ca.Function(function.name(), [x, u, du, p, t, h, z], [ca.densify(item) for item in found])
+            results[0] = ca.vertcat(state, angles, kept, modes, ticks)
+        return ca.Function(function.name(), [x, u, du, p, t, h, z], [ca.densify(item) for item in results])
 
     return _each(inner, whole)
 
@@ -435,8 +440,8 @@ def guards_of(dae: Dae, scheme: Scheme) -> Any:
     n_scheme = scheme.step.x.numel()
     x, u = ca.SX.sym("x", n_scheme + dae.n_angles), ca.SX.sym("u", len(dae.inputs))
     p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    found = dae.switching.guards(*scheme.read(x[:n_scheme], p, t), u, p, t)
-    return merged("guards", [x, u, p, t], [ca.densify(found)])
+    guards = dae.switching.guards(*scheme.read(x[:n_scheme], p, t), u, p, t)
+    return merged("guards", [x, u, p, t], [ca.densify(guards)])
 
 
 def _moved(dae: Dae, scheme: Scheme) -> Any:
@@ -451,9 +456,9 @@ def _moved(dae: Dae, scheme: Scheme) -> Any:
     (q, v, z), (q1, v1, z1) = (scheme.read(x[:n_scheme], p, t) for x in (xa, xb))
     size = ca.vertcat(1 + ca.fabs(q), ca.SX.ones(dae.n), ca.DM(dae.nominal_states) + ca.fabs(z))
     change = ca.mmax(ca.densify(ca.fabs(ca.vertcat(q1 - q, v1, z1 - z)) / size))
-    found = ca.if_else(ca.logic_and(ca.mmax(ca.densify(ca.fabs(v))) == 0, change <= STILL), 0, 1)
+    moved = ca.if_else(ca.logic_and(ca.mmax(ca.densify(ca.fabs(v))) == 0, change <= STILL), 0, 1)
     turned = dae.switching.turned(q, v, q1, v1, p, t)
-    return merged("moved", [xa, xb, p, t], [found, turned])
+    return merged("moved", [xa, xb, p, t], [moved, turned])
 
 
 def _until_sampling(dae: Dae, sizes: tuple[int, ...]) -> Any:
@@ -476,34 +481,39 @@ def with_kept(dae: Dae, function: Any, states: tuple[int, ...], parameters: int,
         scheme: the stepper, for a function (x, u, ..., p, t) that is to see what sampled blocks compute at this
             instant if their time has come; None: it sees what they computed before.
     """
+    # Longer states and shorter parameters as inputs
     more, kept = dae.n_held + dae.n_memory, dae.n_held + dae.n_memory + dae.n_c
     sizes = [function.sparsity_in(k).numel() for k in range(function.n_in())]
-    given = [
+    inputs = [
         ca.MX.sym(f"i{k}", size + (kept if k in states else -more if k == parameters else 0))
         for k, size in enumerate(sizes)
     ]
-    inner = list(given)
+    # Held inputs and memory go from the last state to the end of p
+    inner = list(inputs)
     for k in states:
-        inner[k], held, memory, ticks = _cut(given[k], sizes[k], dae.n_held, dae.n_memory, dae.n_c)
-    inner[parameters] = ca.vertcat(given[parameters], held, memory)
+        inner[k], held, memory, ticks = _cut(inputs[k], sizes[k], dae.n_held, dae.n_memory, dae.n_c)
+    inner[parameters] = ca.vertcat(inputs[parameters], held, memory)
+    # At a sampling the memory is what the blocks compute now
     if scheme and dae.sampling:
         (x,) = _cut(inner[states[-1]], scheme.step.x.numel())
-        memory, _ = _sampler(dae, scheme).call([x, given[1], inner[parameters], ticks, given[-1]])
-        inner[parameters] = ca.vertcat(given[parameters], held, memory)
-    found = [ca.densify(item) for item in function.call(inner)]  # a call of constants gives zeros without an entry
-    return ca.Function(function.name(), given, found)
+        memory, _ = _sampler(dae, scheme).call([x, inputs[1], inner[parameters], ticks, inputs[-1]])
+        inner[parameters] = ca.vertcat(inputs[parameters], held, memory)
+    results = [ca.densify(item) for item in function.call(inner)]  # a call of constants gives zeros without an entry
+    return ca.Function(function.name(), inputs, results)
 
 
 def _functions(name: str, formula: Formula) -> FormulaFunctions:
-    given = formula.arguments
-    empty = type(given.h)(0, 1)
+    # Unknowns stage after stage; those of a lasting last stage stand where the next step has those of the first
+    symbols = formula.arguments
+    empty = type(symbols.h)(0, 1)
     lasting = len(formula.stages) - 1 if formula.lasting else 0
     blocks = [stage.unknowns for k, stage in enumerate(formula.stages) if not lasting or k != lasting]
     sizes = tuple(stage.unknowns.numel() for stage in formula.stages)
     ends = list(accumulate((block.numel() for block in blocks), initial=0))
-    places = tuple([*ends[:lasting], 0, *ends[lasting:-1]] if lasting else ends[:-1])
-    inputs = [formula.x, given.u, given.du, given.p, given.t, given.h, ca.vertcat(empty, *blocks)]
+    offsets = tuple([*ends[:lasting], 0, *ends[lasting:-1]] if lasting else ends[:-1])
+    inputs = [formula.x, symbols.u, symbols.du, symbols.p, symbols.t, symbols.h, ca.vertcat(empty, *blocks)]
 
+    # Functions of (x, u, du, p, t, h, unknowns)
     def function(label: str, result: Any, watched: Any = None) -> Any:
         """Return the function of a result and, if `watched` is given, of the 1-norm of that."""
         results = [ca.densify(item) for item in (result, watched) if item is not None]
@@ -514,47 +524,50 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
         results = [ca.densify(item) for item in (result, formula.estimate) if item is not None]
         return merged(f"{name}_{label}", inputs, results)
 
+    # For each stage: its guess, and a correction that is stated or that of Newton, with its 1-norm
     guesses: list[Any] = []
     corrections: list[Any] = []
     solved: list[Any] = []
-    for number, (stage, place, size) in enumerate(zip(formula.stages, places, sizes, strict=True)):
+    for index, (stage, offset, size) in enumerate(zip(formula.stages, offsets, sizes, strict=True)):
         if isinstance(stage, Call):
-            guesses.append(_calling(f"{name}_guess{number}", inputs, stage))
+            guesses.append(_calling(f"{name}_guess{index}", inputs, stage))
         else:
-            guesses.append((function if number else estimated)(f"guess{number}", stage.guess))
+            guesses.append((function if index else estimated)(f"guess{index}", stage.guess))
         if isinstance(stage, Let | Call):
             solved.append(None)
             corrections.append(None)
         elif stage.corrected is not None:
             assert stage.change is not None
             solved.append(None)
-            found = [ca.densify(stage.corrected), ca.densify(stage.change)]
-            corrections.append(merged(f"{name}_correct{number}", inputs, found))
+            correction = [ca.densify(stage.corrected), ca.densify(stage.change)]
+            corrections.append(merged(f"{name}_correct{index}", inputs, correction))
         elif stage.correction is not None:
             solved.append(None)
             watched = stage.correction[: stage.watched]
-            corrections.append(function(f"correct{number}", stage.unknowns + stage.correction, watched))
+            corrections.append(function(f"correct{index}", stage.unknowns + stage.correction, watched))
         else:
             slope = ca.jacobian(stage.residual, stage.unknowns)
             if stage.soft:
                 slope += stage.soft * ca.SX.eye(size)
-            equations = merged(f"{name}_equations{number}", inputs, [stage.residual, slope])
+            equations = merged(f"{name}_equations{index}", inputs, [stage.residual, slope])
             solved.append(equations)
-            corrections.append(_newton(f"{name}_correct{number}", equations, slice(place, place + size), stage))
-        if lasting and number == lasting:
+            corrections.append(_newton(f"{name}_correct{index}", equations, slice(offset, offset + size), stage))
+        # The result sees the last stage in place of the first
+        if lasting and index == lasting:
             inputs = [*inputs[:-1], ca.vertcat(stage.unknowns, *blocks[1:])]
+    # The result, and its derivative with respect to what is solved for
     result = (function if formula.stages else estimated)("result", formula.result)
     slope = None if formula.slope is None else function("result", formula.slope)
     rough = tuple(k for k, stage in enumerate(formula.stages) if isinstance(stage, Stage) and stage.rough)
     functions = tuple(guesses), tuple(corrections), result, tuple(solved), slope
-    return FormulaFunctions(sizes, places, *functions, rough, lasting)
+    return FormulaFunctions(sizes, offsets, *functions, rough, lasting)
 
 
 def _calling(name: str, inputs: list[Any], stage: Call) -> Any:
     """Return the Function (...) -> the results of a call, one after the other."""
-    given = merged(f"{name}_given", inputs, [ca.densify(item) for item in stage.given])
+    supplied = merged(f"{name}_given", inputs, [ca.densify(item) for item in stage.given])
     called = [ca.MX.sym(f"i{k}", item.sparsity()) for k, item in enumerate(inputs)]
-    results = stage.function.call(given.call(called))
+    results = stage.function.call(supplied.call(called))
     return ca.Function(name, called, [ca.vertcat(*results)])
 
 

@@ -136,6 +136,7 @@ def _sources_and_work(
     bundle: Bundle, derived: Adjoints | Tangents | None, written: Callable[[str, str], None]
 ) -> tuple[dict[str, str], int]:
     """Return the sources of `c_sources` and the size of the work vector of the largest function."""
+    # Functions by file: those of a step, the rare ones, and derivatives
     hot, rest = _parted(bundle)
     files: dict[str, list[Any]] = {}
     tables, driver, timed = _tables(bundle, None, 0), [], {}
@@ -149,10 +150,12 @@ def _sources_and_work(
         seen = (f"MBFMU_EXPORT {entry}" for entry in ENTRIES if "_tangent" in entry)
         tables, driver = _tables(bundle, derived, 0), [*seen, kernel_file("derivatives.c"), kernel_file("follow.c")]
     files["rest.c"] = rest
+    # Long functions that several files call
     elsewhere = [function for functions in files.values() for function in functions]
     common = shared(elsewhere, hot, LENGTHY)
     sources: dict[str, str] = {}
 
+    # A file is handed on as soon as it is whole, after the headers that it includes
     def put(texts: Mapping[str, str]) -> None:
         for name, text in texts.items():
             if name not in sources:
@@ -164,18 +167,20 @@ def _sources_and_work(
             put(headers(part.included))
         put({name: "\n".join([part.text, *texts])})
 
+    # Very long functions have files of their own
     parts: dict[int, Written] = {}
     optional, rooms = _estimating(bundle), [0]
 
     def apart(stem: str, functions: Sequence[Any]) -> None:
-        for number, function in enumerate(long_parts(functions, ALONE, parts), 1):
+        for index, function in enumerate(long_parts(functions, ALONE, parts), 1):
             key, name = function.__hash__(), function.name()
-            opened = {key: name if function in functions else f"{stem}{number}_{name}"}
+            opened = {key: name if function in functions else f"{stem}{index}_{name}"}
             part = generated([function], external=True, optional=optional, opened=opened, callers=functions)
             parts.update(part.open)
             rooms.append(part.work)
-            whole(f"{stem}_{number}.c", part)
+            whole(f"{stem}_{index}.c", part)
 
+    # The step with the driver
     apart("step", hot)
     step = generated(hot, external=False, optional=optional, opened=common, known=parts)
     whole(
@@ -190,6 +195,7 @@ def _sources_and_work(
     )
     rooms.append(step.work)
     parts.update(step.open)
+    # The other files; the last of rest.c is the size of the work vector that suffices for all
     for name, functions in files.items():
         if name == "rest.c":
             apart("rest", functions)
@@ -243,6 +249,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
         prefix: a C identifier.
         corrections: of each stage of a step; 0: until it is solved.
     """
+    # Functions of the step, rare ones and tangents; which tangents by time there are
     hot, rest = _parted(bundle)
     derived = tangents.functions()
     common = shared(derived, hot)
@@ -252,12 +259,14 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     if bundle.rates:  # 0 stands for a tangent that vanishes
         timed |= {name.upper(): name if name in by_time_names else 0 for name in ("by_time_rates", "by_time_drift")}
         timed["T_DRIFT"] = "t_drift" if tangents.drift else 0
+    # Code of each file, and the work vector that suffices for all
     entries = (*_entries(bundle), *by_time)
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
     other, tangent = generated(rest, external=True), generated(derived, external=True, known=step.open)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
     room = 4 * (sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + working["SZ_W"]  # for tangents too
     numbers = {**CONSTANTS, **sizes, "WORK_SIZE": room, "TANGENTS": 1, **timed}
+    # The header with all external names, and the files
     external = [*(item.name() for item in (*rest, *derived)), *common.values(), *map(_named, entries)]
     header = _kernel_header(prefix, external, numbers, entries)
     include = '#include "kernel.h"\n'

@@ -11,7 +11,7 @@ from mbfmu.kernel.runtime import Compiled, Status, Vector
 Array = npt.NDArray[np.float64]
 
 ROOMS = 4
-"""Times the work vector of a step that is room enough for its tangents (see codegen.py)."""
+"""Size of the work vector of tangents of a step, relative to that of the step (see codegen.py)."""
 
 
 REASONS = ("KNOWN", "UNKNOWN", "GRAZED", "SPLIT")
@@ -216,10 +216,10 @@ class Following(Compiled):
             tol: as for `communicate`.
             change: the change that is followed.
         """
-        found, where = self._state(*change.x), (ctypes.c_double * 2)()
-        changes = change.u, change.du, change.p, found
+        state, where = self._state(*change.x), (ctypes.c_double * 2)()
+        changes = change.u, change.du, change.p, state
         reason = self._follow(x, u, du, p, t, H, h_max, tol, *changes, where, self._room)
-        return found, Unknown(REASONS[reason], where[0], int(where[1])) if reason else None
+        return state, Unknown(REASONS[reason], where[0], int(where[1])) if reason else None
 
     def outputs_tangent(self, x: Vector, u: Vector, p: Vector, t: float, sx: Vector, su: Vector, sp: Vector) -> Vector:
         """Return the change of the outputs, for changes of the state, the inputs and the parameters."""

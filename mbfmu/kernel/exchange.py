@@ -68,8 +68,8 @@ class _State:
     def __init__(self, dae: Dae) -> None:
         n = dae.n
         self.x = ca.SX.sym("x", 2 * n + dae.n_z + dae.n_angles)
-        places = [0, n, 2 * n, 2 * n + dae.n_z, self.x.numel()]
-        self.q, self.v, self.z, self.turned = ca.vertsplit(self.x, places)
+        offsets = [0, n, 2 * n, 2 * n + dae.n_z, self.x.numel()]
+        self.q, self.v, self.z, self.turned = ca.vertsplit(self.x, offsets)
         self.u, self.p, self.t = ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
         self.whole = self.q, self.v, self.z, self.u, self.p, self.t
 
@@ -107,7 +107,7 @@ def _kept(dae: Dae, function: Any) -> Any:
         return function
     if dae.sampled:
         x, u, p, t = (ca.MX.sym(name, function.sparsity_in(k)) for k, name in enumerate(("x", "u", "p", "t")))
-        given, held, memory = ca.vertsplit(p, [0, len(dae.parameters), len(dae.parameters) + dae.n_held, dae.n_p])
-        latest = ca.vertcat(given, held_inputs(dae, held, u, t), memory)
+        supplied, held, memory = ca.vertsplit(p, [0, len(dae.parameters), len(dae.parameters) + dae.n_held, dae.n_p])
+        latest = ca.vertcat(supplied, held_inputs(dae, held, u, t), memory)
         function = ca.Function(function.name(), [x, u, p, t], function.call([x, u, latest, t]))
     return with_kept(dae, function, (0,), 2)

@@ -44,19 +44,19 @@ REMEDIES = {
 """Advice for any stepper, by the outcome of a step; and against a step that is longer than the stepper's limit."""
 
 
-def too_long(step: float, longest: float, limit: float, what: str) -> str:
+def too_long(step: float, longest: float, limit: float, subject: str) -> str:
     """Return a sentence on a step at which errors grow.
 
     Args:
         step: its length, s.
         longest: the longest step at which they do not, of which a share is left, s.
         limit: product of a step and a rate, rad, from which on errors of the stepper grow.
-        what: what the user can set.
+        subject: what the user can set.
     """
     rate = limit * LIMIT_SHARE / longest
     return (
         f"steps of {step:.3g} s let errors grow from one to the next, as something vibrates or settles at a rate of "
-        f"about {rate:.4g} rad/s: take {what} of at most {longest:.3g} s, {REMEDIES['TOO_LONG']}"
+        f"about {rate:.4g} rad/s: take {subject} of at most {longest:.3g} s, {REMEDIES['TOO_LONG']}"
     )
 
 

@@ -11,7 +11,8 @@ STALLED = 1e-9
 HALF_UNIT = 2.0**-53
 """Largest relative error of a number that is rounded."""
 QUICK_CORRECTIONS = 2
-"""Number of corrections of a stage that are held to `ROUND_OFF` alone; further ones rest at that of the coordinates."""
+"""Number of corrections of a stage after which a change within the rounding errors of the coordinates also ends them:
+until then only an estimated error below `ROUND_OFF` does."""
 STALLED_UNITS = 1000.0
 """Size below which corrections that no longer shrink are round-off, in rounding errors of the coordinates."""
 MAX_HALVINGS = 6

@@ -76,17 +76,17 @@ class Many:
         Args:
             rows: numbers of each instance, shape (count, entries).
         """
-        found = self.empty(rows.shape[1])
+        result = self.empty(rows.shape[1])
         whole = self.count // self.width
-        found[:whole] = rows[: whole * self.width].reshape(whole, self.width, rows.shape[1]).transpose(0, 2, 1)
+        result[:whole] = rows[: whole * self.width].reshape(whole, self.width, rows.shape[1]).transpose(0, 2, 1)
         if whole < self.blocks:
             left = np.minimum(np.arange(whole * self.width, self.blocks * self.width), self.count - 1)
-            found[whole] = rows[left].T
-        return found
+            result[whole] = rows[left].T
+        return result
 
-    def one(self, blocks: Array, number: int) -> Array:
+    def one(self, blocks: Array, index: int) -> Array:
         """Return the numbers of an instance, shape (entries,), as a part of those in blocks."""
-        block, lane = divmod(number, self.width)
+        block, lane = divmod(index, self.width)
         return blocks[block, :, lane]
 
     def fill(self, blocks: Array, instances: Sequence[int], value: float) -> None:
@@ -97,8 +97,8 @@ class Many:
     def outputs(self, x: Array, u: Array, p: Array, t: float) -> Array:
         """Return the outputs at a time, s, shape (count, ny); see `move` for the arguments."""
         y = np.empty((self.blocks * self.width, self.ny))
-        given = (item.ctypes.data for item in (x, u, p))
-        self._outputs(self.blocks, self.width, *given, t, y.ctypes.data, self._work.ctypes.data)
+        addresses = (item.ctypes.data for item in (x, u, p))
+        self._outputs(self.blocks, self.width, *addresses, t, y.ctypes.data, self._work.ctypes.data)
         return y[: self.count]
 
     def move(
@@ -124,10 +124,10 @@ class Many:
 
         def part(first: int, last: int) -> None:
             work = _aligned((self._room,))
-            given = (item[first:].ctypes.data for item in (x, u, du, p))
+            addresses = (item[first:].ctypes.data for item in (x, u, du, p))
             each = (item[first * self.width :].ctypes.data for item in (y, codes, status))
             made = (x1[first:].ctypes.data, *each, work.ctypes.data)
-            self._move(last - first, self.width, *given, t, span, longest, tolerance, *made)
+            self._move(last - first, self.width, *addresses, t, span, longest, tolerance, *made)
 
         shares = min(self._threads, max(1, self.blocks // SHARE))
         bounds = np.linspace(0, self.blocks, shares + 1).astype(int).tolist()
@@ -137,7 +137,7 @@ class Many:
             with ThreadPoolExecutor(shares) as pool:
                 list(pool.map(part, bounds[:-1], bounds[1:]))
         failed = np.flatnonzero(codes[: self.count] != OK).tolist()
-        return x1, y[: self.count], {number: Status._make(status[number].tolist()) for number in failed}
+        return x1, y[: self.count], {index: Status._make(status[index].tolist()) for index in failed}
 
 
 def many_library(bundle: Bundle) -> str | None:

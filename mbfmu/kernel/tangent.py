@@ -92,8 +92,13 @@ class Tangents:
 
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
-        found = [self.outputs, self.rates, *filter(None, [self.drift, self.guards, self.until_sampling]), *self.by_time]
-        return [*found, *(function for item in self.formulas.values() for function in item.functions())]
+        result = [
+            self.outputs,
+            self.rates,
+            *filter(None, [self.drift, self.guards, self.until_sampling]),
+            *self.by_time,
+        ]
+        return [*result, *(function for item in self.formulas.values() for function in item.functions())]
 
 
 def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> Tangents:
@@ -138,14 +143,14 @@ def exchange_tangents(bundle: Bundle) -> Tangents:
 
 def _by_time(*functions: Any) -> tuple[Any, ...]:
     """Return the tangents, for a change of the time alone, of those functions (x, u, p, t) that depend on it."""
-    found = (item for item in functions if item and item.jac_sparsity(0, 3).nnz())
-    return tuple(_tangent(item, (3,), prefix="by_time") for item in found)
+    timed = (item for item in functions if item and item.jac_sparsity(0, 3).nnz())
+    return tuple(_tangent(item, (3,), prefix="by_time") for item in timed)
 
 
 def _formula(item: FormulaFunctions, solved: bool, changing: tuple[int, ...] = CHANGING) -> FormulaDerivatives:
     corrections: list[Any] = []
-    for correct, equations, place, size in zip(item.correct, item.equations, item.places, item.sizes, strict=True):
-        where = slice(place, place + size)
+    for correct, equations, offset, size in zip(item.correct, item.equations, item.places, item.sizes, strict=True):
+        where = slice(offset, offset + size)
         if correct is None:
             corrections.append(None)
         elif equations is None:
@@ -162,15 +167,15 @@ def _formula(item: FormulaFunctions, solved: bool, changing: tuple[int, ...] = C
 def _tangent(function: Any, changing: tuple[int, ...], results: int = 1, prefix: str = "t") -> Any:
     """Return the tangent of a function's first results for changes of some of its arguments."""
     names = function.name_in()
-    asked = [f"fwd:{name}" for name in function.name_out()[:results]]
-    forward = function.factory("forward", [*names, *(f"fwd:{name}" for name in names)], asked)
+    requested = [f"fwd:{name}" for name in function.name_out()[:results]]
+    forward = function.factory("forward", [*names, *(f"fwd:{name}" for name in names)], requested)
     kind = ca.SX if forward.is_a("SXFunction") else ca.MX
-    given = [kind.sym(name, function.sparsity_in(k)) for k, name in enumerate(names)]
+    symbols = [kind.sym(name, function.sparsity_in(k)) for k, name in enumerate(names)]
     changes = {k: kind.sym(f"s{names[k]}", function.sparsity_in(k)) for k in changing}
     seeds = [changes.get(k, kind(*function.size_in(k))) for k in range(len(names))]
-    first, *others = forward.call([*given, *seeds])
+    first, *others = forward.call([*symbols, *seeds])
     return (merged if kind is ca.SX else ca.Function)(
-        f"{prefix}_{function.name()}", [*given, *changes.values()], [ca.densify(first), *others]
+        f"{prefix}_{function.name()}", [*symbols, *changes.values()], [ca.densify(first), *others]
     )
 
 
@@ -202,6 +207,6 @@ def _rates(dae: Dae, scheme: Scheme) -> Any:
     x = ca.SX.sym("x", n_scheme + dae.n_angles)
     here = scheme.read(x[:n_scheme], p, t)
     constant = ca.SX.zeros(len(dae.bound))
-    found = ca.vertcat(along(*here, x[n_scheme:], u, du, p, t), constant)
-    rates = merged("output_rates", [x, u, du, p, t], [ca.densify(found)])
+    result = ca.vertcat(along(*here, x[n_scheme:], u, du, p, t), constant)
+    rates = merged("output_rates", [x, u, du, p, t], [ca.densify(result)])
     return with_kept(dae, rates, (0,), 3, scheme) if dae.n_held + dae.n_memory else rates

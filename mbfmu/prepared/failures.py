@@ -68,8 +68,8 @@ def not_finite(prepared: Prepared, x: Any, u: Any, p: Any, t: float, stepped: bo
     y = kernel.outputs(x, u, p, t)
     wrong = [item.name for item, value in zip(outline.outputs, y, strict=False) if not math.isfinite(value)]
     remedy = REMEDIES["OUTPUTS_NOT_FINITE"] if stepped else "check parameters, start values and inputs"
-    for place, item in enumerate(outline.parameters):
-        if not p[place] and kernel.checked_outputs(x, u, vector([*p[:place], 1.0, *p[place + 1 :]]), t)[1]:
+    for index, item in enumerate(outline.parameters):
+        if not p[index] and kernel.checked_outputs(x, u, vector([*p[:index], 1.0, *p[index + 1 :]]), t)[1]:
             remedy = f"{item.name} = 0 makes them so, give it another value"
-    told = f": {first_of(wrong)}" if wrong else ""
-    return f"{outline.name}: outputs at t = {t} s are not finite{told}; {remedy}"
+    reported = f": {first_of(wrong)}" if wrong else ""
+    return f"{outline.name}: outputs at t = {t} s are not finite{reported}; {remedy}"

@@ -98,8 +98,8 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...], usual: Usual | N
         dae.switching.guard_names if dae.switching else (),
         _gaps(dae),
         tuple(
-            Bound(item.name, item.unit, place, item.min, item.max)
-            for place, item in enumerate(dae.bound, len(dae.outputs))
+            Bound(item.name, item.unit, index, item.min, item.max)
+            for index, item in enumerate(dae.bound, len(dae.outputs))
             if math.isfinite(item.min) or math.isfinite(item.max)
         ),
         min(scheme.limits) if scheme.limits.any and not scheme.multistep else None,
@@ -112,9 +112,9 @@ def _gaps(dae: Dae) -> tuple[int, ...]:
     if dae.switches is None or dae.switching:
         return ()
     called = {full: name for name, full in dae.switches.names}
-    places = {item.name: place for place, item in enumerate(dae.outputs)}
+    index_of = {item.name: index for index, item in enumerate(dae.outputs)}
     names = (f"{gap.name}.gap" for gap in dae.switches.gaps)
-    return tuple(places[called.get(name, name)] for name in names)
+    return tuple(index_of[called.get(name, name)] for name in names)
 
 
 def _rows(dae: Dae, scheme: Scheme) -> Any:

@@ -103,24 +103,24 @@ class Prepared:
         if not dae.n:
             return self.scheme.notices
         p, u, s = dae.p_default(), dae.u_default(), dae.s_default()
-        extended, own = dae.extended(p), len(dae.start.starts)
+        extended, n_s = dae.extended(p), len(dae.start.starts)
         start = self.bundle.formulas["start"]
 
-        def found(function: Any, z: Any) -> Any:
+        def corrected(function: Any, z: Any) -> Any:
             unknowns = np.concatenate([z, np.zeros(start.unknowns - len(z))])
             return [np.array(item).ravel() for item in function.call([s, u, 0 * u, p, 0.0, self.step, unknowns])]
 
         def closed(x: Any) -> Any:
             for _ in range(MAX_CORRECTIONS if len(x) else 0):
-                x, size = found(start.correct[0], x)
+                x, size = corrected(start.correct[0], x)
                 if not float(size.item()) > ROUND_OFF:
                     break
-            q = dae.start.pose(x, s[:own], extended, 0.0)
+            q = dae.start.pose(x, s[:n_s], extended, 0.0)
             Phi = np.max(np.abs(np.array(dae.start.closing(q, extended, 0.0))), initial=0.0)
-            gap = np.max(missed(dae, q, s[:own], extended, 0.0), initial=0.0)
+            gap = np.max(missed(dae, q, s[:n_s], extended, 0.0), initial=0.0)
             return x if Phi <= TOLERANCE and gap <= DIGITS else None
 
-        return (*self.scheme.notices, *start_notices(dae, closed, s[:own], extended))
+        return (*self.scheme.notices, *start_notices(dae, closed, s[:n_s], extended))
 
     @cached_property
     def kernel(self) -> Compiled:
@@ -160,8 +160,8 @@ class Prepared:
             BuildError: the compiler fails.
         """
         key = f"{self.key}-many"
-        if self.key and (found := start_cache.load(key)):
-            return str(found.library)
+        if self.key and (cached := start_cache.load(key)):
+            return str(cached.library)
         path = many_library(self.bundle)
         if self.key and path:
             start_cache.store(key, CachedStart(self.outline, Path(path)))
@@ -215,7 +215,7 @@ class Prepared:
             StartError: there is none, or it is a singular position; the message names the joints.
             ValueRangeError: a calculated parameter is outside its bounds.
         """
-        own = s is None and (p is None or list(p) == self.outline.p_default().tolist())
+        by_default = s is None and (p is None or list(p) == self.outline.p_default().tolist())
         s = vector(self.outline.s_default()) if s is None else s
         p = vector(self.outline.p_default()) if p is None else p
         u = vector(self.outline.u_default()) if u is None else u
@@ -229,7 +229,7 @@ class Prepared:
             if are_dependent(self.outline.jacobian(x, p)) and (singular := self._singularity(x, p)):
                 raise StartError(singular)
             bounded = () if self.tolerance or not stepping else self.outline.bounded(self.step)
-            for text in (*self.outline.notices, *bounded) if own else ():
+            for text in (*self.outline.notices, *bounded) if by_default else ():
                 warnings.warn(text, stacklevel=2)
             return x
         if status.code == STARTS_INSIDE:
@@ -244,15 +244,15 @@ class Prepared:
 
     def inside(self, y: Any) -> int | None:
         """Return the number of a gap without events that begins below 0, None if there is none; y: outputs."""
-        return next((number for number, place in enumerate(self.outline.gaps) if y[place] < -CONSISTENT), None)
+        return next((index for index, offset in enumerate(self.outline.gaps) if y[offset] < -CONSISTENT), None)
 
     def broken(self, y: Any) -> str:
         """Return a message on a calculated parameter that is out of its bounds, if one is; y: outputs."""
         return first_broken(self.outline.bounds, y)
 
-    def _gap_error(self, x: Any, p: Any, number: int) -> StartError:
+    def _gap_error(self, x: Any, p: Any, index: int) -> StartError:
         q = self.coordinates_of(x, p)
-        return StartError(gap_error(self.dae, q, list(self.dae.extended(p)), 0.0, number))
+        return StartError(gap_error(self.dae, q, list(self.dae.extended(p)), 0.0, index))
 
     def _singularity(self, x: Any, p: Any) -> str:
         return singularity(self.mechanism, self.coordinates_of(x, p), list(self.mechanism.extended(p)), 0.0)
@@ -280,7 +280,7 @@ class Prepared:
         dae = self.dae
         p = dae.extended(dae.p_default())
         entries = ca.vertcat(*self.scheme.read(list(x)[: self.scheme.step.x.numel()], p, 0.0))
-        return tuple(float(entries[place]) for place in state_places(dae))
+        return tuple(float(entries[index]) for index in state_places(dae))
 
 
 @takes(Preparation)
@@ -291,6 +291,7 @@ def prepare(request: Preparation) -> Prepared:
         ModelError, StepperError, UnknownNameError: what was requested cannot be.
         UsageError: the step is not a positive number, or the model has no energy balance.
     """
+    # The request in one form
     refuse_wrong(request)
     stepper, options = named(request.stepper, request.options)
     request = replace(
@@ -301,11 +302,13 @@ def prepare(request: Preparation) -> Prepared:
         formulas=dict(request.formulas or {}),
         choices=tuple(request.choices),
     )
+    # What the cache holds for it; without a named stepper, that of a step too long for the usual one too
     keys: tuple[str | None, str | None] = (cache_key(request), None)
     cached = _cached(keys[0], request.equal_step)
     if not (cached or request.named):
         keys = (keys[0], cache_key(request, long=True))
         cached = _cached(keys[1], request.equal_step)
+    # Equations are derived now, or if the cache holds the rest, when they are used
     system = deepcopy(request.system) if cached else request.system  # its lists may change before it is derived
     prepared = Prepared(
         partial(_derived, replace(request, system=system), options),
@@ -345,11 +348,11 @@ def prepare_run(
     )
 
 
-def check_steps(what: str, span: float, step: float, most: float = MOST_STEPS) -> None:
+def check_steps(run: str, span: float, step: float, most: float = MOST_STEPS) -> None:
     """Raise an error if a span of time takes more steps than are taken at once, as they would not end.
 
     Args:
-        what: the span in words, with its length.
+        run: the span in words, with its length.
         span: its length, s.
         step: longest step of the stepper, s.
         most: largest number of steps.
@@ -360,15 +363,15 @@ def check_steps(what: str, span: float, step: float, most: float = MOST_STEPS) -
     if span / step > most:
         count = f"{span / step:.3g} steps of {step:g} s"
         raise UsageError(
-            f"{what} needs {count}, and at most {most:.3g} are taken at once: take longer steps or a shorter span"
+            f"{run} needs {count}, and at most {most:.3g} are taken at once: take longer steps or a shorter span"
         )
 
 
 def _cached(key: str | None, step: float) -> CachedStart | None:
     """Return what the start cache holds under a key, if the stepper is the one that is taken for a step, s."""
-    found = start_cache.load(key) if key else None
-    usual = found.outline.usual if found else None
-    return found if usual is None or usual.suits(step) else None
+    cached = start_cache.load(key) if key else None
+    usual = cached.outline.usual if cached else None
+    return cached if usual is None or usual.suits(step) else None
 
 
 def _derived(request: Preparation, options: Mapping[str, Any]) -> Parts:

@@ -134,8 +134,8 @@ def _hash(content: bytes) -> str:
 
 def _sources() -> list[tuple[str, str]]:
     package = Path(mbfmu.__file__).parent
-    found = sorted(path for room in ROOMS for path in (package / room).rglob("*") if path.suffix in {".py", ".c", ".h"})
-    return [(path.relative_to(package).as_posix(), _hash(path.read_bytes())) for path in found]
+    paths = sorted(path for room in ROOMS for path in (package / room).rglob("*") if path.suffix in {".py", ".c", ".h"})
+    return [(path.relative_to(package).as_posix(), _hash(path.read_bytes())) for path in paths]
 
 
 PROGRAM = repr(
@@ -157,31 +157,31 @@ def load(key: str) -> CachedStart | None:
     text = verified(_path(key))
     if text is None:
         return None
-    found = json.loads(text)
-    library = cache_folder() / found["library"]
+    entry = json.loads(text)
+    library = cache_folder() / entry["library"]
     if verified(library) is None:
         return None
     return CachedStart(
         Outline(
-            found["name"],
-            found["stepper"],
-            found["usual"] and Usual(*found["usual"]),
-            tuple(Signal(*_with_items(item)) for item in found["inputs"]),
-            tuple(ParameterSignal(*_with_items(item)) for item in found["parameters"]),
-            tuple(Signal(*_with_items(item)) for item in found["outputs"]),
-            tuple(ParameterSignal(*_with_items(item)) for item in found["start_values"]),
-            found["sampled"],
-            tuple(found["formulas"]),
-            found["multistep"],
-            tuple(found["notices"]),
-            found["rows"] and ca.Function.deserialize(found["rows"]),
-            Conserved(*found["constant"]),
-            tuple(found["guards"]),
-            tuple(found["gaps"]),
-            tuple(Bound(*item) for item in found["bounds"]),
-            found["limit"],
-            found["quickest"] and Vibration(*found["quickest"]),
-            tuple(found["coordinates"]),
+            entry["name"],
+            entry["stepper"],
+            entry["usual"] and Usual(*entry["usual"]),
+            tuple(Signal(*_with_items(item)) for item in entry["inputs"]),
+            tuple(ParameterSignal(*_with_items(item)) for item in entry["parameters"]),
+            tuple(Signal(*_with_items(item)) for item in entry["outputs"]),
+            tuple(ParameterSignal(*_with_items(item)) for item in entry["start_values"]),
+            entry["sampled"],
+            tuple(entry["formulas"]),
+            entry["multistep"],
+            tuple(entry["notices"]),
+            entry["rows"] and ca.Function.deserialize(entry["rows"]),
+            Conserved(*entry["constant"]),
+            tuple(entry["guards"]),
+            tuple(entry["gaps"]),
+            tuple(Bound(*item) for item in entry["bounds"]),
+            entry["limit"],
+            entry["quickest"] and Vibration(*entry["quickest"]),
+            tuple(entry["coordinates"]),
         ),
         library,
     )

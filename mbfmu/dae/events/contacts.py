@@ -55,7 +55,7 @@ def switches_of(
     Raises:
         ModelError: a gap or slide depends on velocities.
     """
-    place = {signal.name: number for number, signal in enumerate(inputs)}
+    index_of = {signal.name: index for index, signal in enumerate(inputs)}
     gaps: list[_Gap] = []
     slips: list[_Slip] = []
     for path, contact in bodies.mechanism.components.items():
@@ -63,10 +63,10 @@ def switches_of(
             continue
         joint, closing, rubs = _read(bodies, path, contact)
         first = len(gaps)
-        gaps += _gaps_of(path, contact, closing, place)
+        gaps += _gaps_of(path, contact, closing, index_of)
         for item in rubs:
             forces = _normal_of(bodies, item, joint, shown, u)
-            slips += _slips_of(path, contact, item, first, place, forces)
+            slips += _slips_of(path, contact, item, first, index_of, forces)
     return _switches(bodies, gaps, slips, u, shown, names) if gaps or slips else None
 
 
@@ -74,31 +74,31 @@ def _read(
     bodies: Bodies, path: str, contact: AxisContact | AxesContact | FrameContact
 ) -> tuple[str, Sequence[Gap], Sequence[Friction]]:
     """Return the joint that a contact belongs to, if to one, its gaps and its frictions."""
-    own = bodies.values[path]
+    values = bodies.values[path]
     if isinstance(contact, AxisContact):
         axis = axis_of(bodies, path, contact)
         s, rate = axis.motion[0].value, axis.rates[0]
-        return joints_of(path, contact)[0], contact.gaps(own, s), contact.frictions(own, s, rate)
+        return joints_of(path, contact)[0], contact.gaps(values, s), contact.frictions(values, s, rate)
     if isinstance(contact, AxesContact):
-        places = (bodies.equations[name].motion[0].value for name in joints_of(path, contact))
-        return "", contact.gaps(own, *places), ()
+        positions = (bodies.equations[name].motion[0].value for name in joints_of(path, contact))
+        return "", contact.gaps(values, *positions), ()
     ends = ends_of(bodies, path, contact)
-    return "", contact.gaps(own, *ends), contact.frictions(own, *ends)
+    return "", contact.gaps(values, *ends), contact.frictions(values, *ends)
 
 
 def _gaps_of(
     path: str,
     contact: AxisContact | AxesContact | FrameContact,
     closing: Sequence[Gap],
-    place: Mapping[str, int],
+    index_of: Mapping[str, int],
 ) -> Iterator[_Gap]:
-    """Yield the gaps of a contact; place: index of each input, by its name."""
+    """Yield the gaps of a contact; index_of: index of each input, by its name."""
     for part, gap in zip(contact.parts, closing, strict=True):
         name = f"{path}.{part}" if part else path
         if gap.impact_law not in get_args(ImpactLaw):
             known = " or ".join(f"'{law}'" for law in get_args(ImpactLaw))
             raise ModelError(f"'{name}': impact_law is '{gap.impact_law}'; take {known}")
-        force = place[f"{path}.{force_name(part, 'f_n')}"]
+        force = index_of[f"{path}.{force_name(part, 'f_n')}"]
         signal = GapSignal(name, gap.unit, force, gap.pull is not None, gap.impact_law == "poisson")
         pull = ca.SX(0 if gap.pull is None else gap.pull)
         yield _Gap(signal, ca.SX(gap.value), ca.SX(gap.restitution), ca.SX(gap.rest), pull)
@@ -109,7 +109,7 @@ def _slips_of(
     contact: AxisContact | AxesContact | FrameContact,
     item: Friction,
     first: int,
-    place: Mapping[str, int],
+    index_of: Mapping[str, int],
     forces: tuple[SX, SX],
 ) -> Iterator[_Slip]:
     """Yield the slip rates of a friction: one, or two in space.
@@ -119,22 +119,22 @@ def _slips_of(
         contact: the contact.
         item: the friction.
         first: index of the first gap of the contact.
-        place: index of each input, by its name.
+        index_of: index of each input, by its name.
         forces: the normal force, if it is no gap's, and the impulse of it.
     """
     rates = expression(item.slip)
     count = rates.numel()
     part = "" if item.gap is None else contact.parts[item.gap]
-    labels = ["f_t"] if count == 1 else [f"f_t{number}" for number in range(1, count + 1)]
-    for number, label in enumerate(labels):
+    labels = ["f_t"] if count == 1 else [f"f_t{index}" for index in range(1, count + 1)]
+    for index, label in enumerate(labels):
         signal = FrictionSignal(
-            f"{path}.{part}" if part else path, item.unit, place[f"{path}.{force_name(part, label)}"],
+            f"{path}.{part}" if part else path, item.unit, index_of[f"{path}.{force_name(part, label)}"],
             None if item.gap is None else first + item.gap,
-            item.slide is not None, item.signed, pair=count == 2 and number == 0, breaks=item.breaks,
+            item.slide is not None, item.signed, pair=count == 2 and index == 0, breaks=item.breaks,
             reacts=item.normal is not None,
         )  # fmt: skip
-        slide = ca.SX(0) if item.slide is None else expression(item.slide)[number]
-        yield _Slip(signal, rates[number], slide, *forces, item)
+        slide = ca.SX(0) if item.slide is None else expression(item.slide)[index]
+        yield _Slip(signal, rates[index], slide, *forces, item)
 
 
 def _normal_of(bodies: Bodies, item: Friction, joint: str, shown: Outputs, u: SX) -> tuple[SX, SX]:
@@ -167,8 +167,8 @@ def _switches(
     def function(name: str, arguments: list[SX], column: Iterable[SX]) -> ca.Function:
         return merged(name, arguments, [ca.densify(ca.vertcat(ca.SX(0, 1), *column))])
 
-    places = [*(item.value for item in gaps), *(item.slide for item in slips)]
-    if ca.depends_on(ca.vertcat(*places), v):
+    expressions = [*(item.value for item in gaps), *(item.slide for item in slips)]
+    if ca.depends_on(ca.vertcat(*expressions), v):
         raise ModelError(f"{bodies.mechanism.name}: a gap or slide depends on velocities; state it by places alone")
     speed, N = ca.SX.sym("speed", len(slips)), ca.SX.sym("N", len(slips))
     causes = [q, v, z, shown.a, shown.lambda_, u, p, t]

@@ -100,6 +100,7 @@ class _Event:
         assert dae.switching is not None
         self.dae, self.switching = dae, dae.switching
         self.plain, self.switches = dae.switching.plain, dae.switching.switches
+        # State before the event, and the modes before, which end p
         self.given = arguments(len(dae.inputs), dae.n_p, ca.SX)
         self.t = self.given.t
         self.y = ca.SX.sym("y", 2 * dae.n + dae.n_z)
@@ -109,6 +110,7 @@ class _Event:
         self.modes = ModeParameters(self.switches, self.given.p)
         n, n_z = self.plain.n, self.plain.n_z
         self.q_0, self.v_0, self.z_0 = self.q[:n], self.v[:n], self.z[:n_z]
+        # Rows W of gaps and slips, and [Y; L] of M Y + C^T L = W^T, C Y = 0
         self.rows = Rows(self.plain, self.q_0, self.v_0, self.modes.given, self.t)
         p_0, t = self.modes.given, self.t
         W = ca.vertcat(self.rows.W_N, self.rows.W_T)
@@ -117,13 +119,15 @@ class _Event:
         self.factor = SchurFactor(over_mass, C)
         columns = [self.factor.solve(W[i, :].T, ca.SX(C.shape[0], 1)) for i in range(self.r)]
         Y, L = (ca.horzcat(ca.SX(size, 0), *(pair[k] for pair in columns)) for k, size in ((0, n), (1, C.shape[0])))
+        # Restitution, speed of rest and pull of gaps; each row's own mass, least speed of approach, and A = W Y
         self.e, self.rest = self.switches.restitution(p_0), self.switches.rest(p_0)
         self.pull = pulls(self.switches, self.inputs(ca.SX.zeros(self.r)), p_0, t)
         self.begins = self.modes.count < 0
-        own, least = _own_masses(W, Y, over_mass, self.switches), self.least_bounce(W)
-        known, self.known = _named("known", [W, Y, L, W @ Y, own, least])
+        own_masses, least = _own_masses(W, Y, over_mass, self.switches), self.least_bounce(W)
+        known, self.known = _named("known", [W, Y, L, W @ Y, own_masses, least])
         self.W, self.Y, self.L, self.A, self.own, self.least = known
         _, self.own_T = ca.vertsplit(self.own, [0, self.r_N, self.r])
+        # Gaps that touch: nearer than `TOUCHING`, closed before, or with a guard that fell
         self.fallen_N, self.fallen_T, _ = ca.vertsplit(
             self.modes.fallen, [0, self.r_N, self.r, self.modes.fallen.numel()]
         )
@@ -136,20 +140,23 @@ class _Event:
     def formula(self) -> Formula:
         """Return the formula of the event."""
         w, x, v_p = ca.SX.sym("w", self.r), ca.SX.sym("x", self.r), ca.SX.sym("v_p", self.plain.n)
+        # Impulses Lambda, the compression's first, and v+ = v + Y Lambda
         compressed, compressing = self.compression()
         hitting, hit = self.solved("impact", w, *self.impact(w, compressed))
         moved = Let(v_p, self.v_0 + self.Y @ (self.own * w))
+        # Forces lambda after the impact, and the modes that follow from them
         let, pressed, choices, resting, reaction = self.decision(v_p, x)
         deciding, chosen = self.solved("decision", x, pressed, choices)
-        (found, met), named = _named("modes", [*self.new_modes(w, chosen, pressed, resting, reaction)])
+        (modes, met), named = _named("modes", [*self.new_modes(w, chosen, pressed, resting, reaction)])
         stages = (self.known, *compressing, *hitting, moved, let, *deciding, named)
+        # Rates that meet the rows of these modes; NaN where the laws of contact have no solution
         agrees, v_1 = ca.logic_and(hit.agrees, chosen.agrees), self.projected(v_p, met)
         v_0 = ca.if_else(ca.fabs(v_1) <= STILL * (1 + ca.norm_inf(self.v)), 0, v_1)
 
         def after(v: SX) -> SX:
             rates = ca.if_else(agrees, v, nan)
             z = self.switching.carried(self.q, self.v, rates, self.z, self.given.p, self.t)
-            return ca.vertcat(self.q, rates, z, found)
+            return ca.vertcat(self.q, rates, z, modes)
 
         return Formula(self.y, self.given, stages, after(v_0), slope=after(v_1))
 
@@ -174,8 +181,8 @@ class _Event:
         if not any(item.poisson for item in self.switches.gaps):
             return None, ()
         w = ca.SX.sym("w_c", self.r)
-        stages, found = self.solved("compression", w, *self.impact(w, None, plastic=True))
-        checked, let = _named("compressed", [ca.if_else(found.agrees, w, nan)])
+        stages, chosen = self.solved("compression", w, *self.impact(w, None, plastic=True))
+        checked, let = _named("compressed", [ca.if_else(chosen.agrees, w, nan)])
         return checked[0], (*stages, let)
 
     def impact(self, w: SX, compressed: SX | None, plastic: bool = False) -> tuple[SX, "list[_Choice]"]:
@@ -186,11 +193,13 @@ class _Event:
             compressed: those of the compression, which Poisson's law takes; None: there is none.
             plastic: whether nothing bounces, as in the compression.
         """
+        # Rates gdot+ = gdot- + A Lambda + e gdot-, without a bounce of gaps that are nearly at rest
         rows, r_N, frictions = self.rows, self.r_N, self.switches.frictions
         pressed = ca.SX.sym("pressed", r_N)
         resting = ca.fabs(rows.gap_rate) < self.least
         bounce = ca.if_else(resting, 0, 0 if plastic else self.e) * rows.gap_rate
         change = self.A @ (self.own * w)
+        # Impulses of the compression, from which those of Poisson's law count
         size_of = _sizes(self.switches, rows.slip, self.modes.given, self.t)
         before = ca.SX.zeros(self.r)
         expands = [compressed is not None and item.poisson for item in self.switches.gaps]
@@ -198,12 +207,14 @@ class _Event:
             gap = i if i < r_N else frictions[i - r_N].gap
             if compressed is not None and gap is not None and expands[gap]:
                 before[i] = compressed[i]
+        # Limits F(|gamma-|, Lambda_N) of the frictions, over masses
         reaction = self.reaction(self.own * w)
         pressing = _column(
             reaction[j] if item.gap is None else self.own[item.gap] * ca.fmax(0, w[item.gap] - before[item.gap])
             for j, item in enumerate(frictions)
         )
         limits = (size_of(pressing) - size_of(ca.SX.zeros(self.r_T))) / self.own_T
+        # Gaps: Lambda_N at its least value, or gdot+ = 0
         choices = []
         for i in range(r_N):
             if expands[i]:
@@ -212,22 +223,23 @@ class _Event:
             else:
                 rate, least = rows.gap_rate[i] + change[i] + bounce[i], ca.SX(0)
             choices.append(_Choice((i,), ca.logic_and(self.touching[i], w[i] - rate > least), rate, base=least))
+        # Frictions: gamma+ + e_T gamma- = 0, or Lambda_T at its limit against it
         for group in self.switches.groups:
-            gap, places, limit = frictions[group[0]].gap, tuple(r_N + j for j in group), limits[group[0]]
-            rate = _column(rows.slip[k - r_N] + change[k] for k in places)
+            gap, unknowns, limit = frictions[group[0]].gap, tuple(r_N + j for j in group), limits[group[0]]
+            rate = _column(rows.slip[k - r_N] + change[k] for k in unknowns)
             if frictions[group[0]].rebounds and not plastic:
                 assert gap is not None
                 assert self.switches.tangential is not None
                 e_T = self.switches.tangential(self.modes.given)
-                rate += _column(ca.if_else(resting[gap], 0, e_T[k - r_N]) * rows.slip[k - r_N] for k in places)
-            start = _column(before[k] for k in places)
-            ahead = _column(w[k] for k in places) - rate - start
+                rate += _column(ca.if_else(resting[gap], 0, e_T[k - r_N]) * rows.slip[k - r_N] for k in unknowns)
+            start = _column(before[k] for k in unknowns)
+            ahead = _column(w[k] for k in unknowns) - rate - start
             if gap is None:
                 on = limit > 0 if frictions[group[0]].reacts and r_N else ca.SX(0)
             else:
                 on = w[gap] > before[gap] if expands[gap] else pressed[gap]
             within = ca.logic_and(on, ca.norm_2(ahead) <= limit)
-            choices.append(_Choice(places, within, rate, _unit(ahead), ca.if_else(on, limit, 0), start))
+            choices.append(_Choice(unknowns, within, rate, _unit(ahead), ca.if_else(on, limit, 0), start))
         return pressed, choices
 
     def reaction(self, impulses: SX) -> list[SX]:
@@ -241,8 +253,8 @@ class _Event:
         if self.switches.reaction is None or not self.r_N:
             return [ca.SX(0)] * self.r_T
         changes = self.Y @ impulses, self.L @ impulses, self.inputs(impulses, ca.SX.zeros(self.given.u.numel()))
-        found = self.switches.reaction(self.q_0, self.v_0, self.z_0, *changes, self.modes.given, self.t)
-        return [ca.fabs(found[j]) for j in range(self.r_T)]
+        reactions = self.switches.reaction(self.q_0, self.v_0, self.z_0, *changes, self.modes.given, self.t)
+        return [ca.fabs(reactions[j]) for j in range(self.r_T)]
 
     def decision(self, v_p: SX, x: SX) -> tuple[Let, SX, "list[_Choice]", "_Resting", SX]:
         """Return values computed once, flags and choices for each force over its mass, and what the modes follow from.
@@ -253,6 +265,7 @@ class _Event:
             v_p: rates after the impact, SX, shape (n,).
             x: forces over masses, SX, shape (r,).
         """
+        # Accelerations W vdot without forces of contacts, at the rates after the impact
         plain, switches, modes, r_N = self.plain, self.switches, self.modes, self.r_N
         p_0, t, frictions = modes.given, self.t, switches.frictions
         after = Rows(plain, self.q_0, v_p, p_0, t)
@@ -262,6 +275,7 @@ class _Event:
         free, lambda_ = self.factor.constrained(alone, right)
         values, let = _named("free", [free, lambda_, after.gap_rate, after.slip, self.W @ free + bias])
         free, lambda_, speed_N, speed_T, gain_0 = values
+        # Accelerations gain = W vdot + A lambda, and the normal forces N that the forces x make
         force = self.own * x
         gain = gain_0 + self.A @ force
         reaction = switches.normal(
@@ -275,16 +289,19 @@ class _Event:
             else (ca.fabs(reaction[j]) if item.signed else reaction[j])
             for j, item in enumerate(frictions)
         )
+        # Limits F_s(N) of what sticks and F(N) of what slides, over masses
         static, sliding = (
             item / self.own_T for item in (switches.static(N, p_0, t), _sizes(switches, speed_T, p_0, t)(N))
         )
         pressed = ca.SX.sym("pressed", r_N)
         rubs = switches.rubs(p_0, t)
+        # Accelerations below which a gap or slip stays at rest, and whether anything hits
         choices, resting_N, resting_T = [], [], []
         noise, idle = STEADY * (1 + ca.norm_inf(gain_0)), IDLE * (1 + ca.norm_inf(gain_0))
         quiet = ca.SX(1)  # whether nothing hits harder than round-off
         for i in range(r_N):
             quiet = ca.logic_and(quiet, ca.logic_not(hits[i]))
+        # Gaps: -pull <= lambda_N, gddot >= 0, one of them at its bound, where the gap rests
         for i in range(r_N):
             hidden = ca.logic_and(self.fallen_N[i], ca.logic_and(ca.logic_not(modes.closed[i]), speed_N[i] <= HIDDEN))
             slowly = ca.if_else(quiet, self.least[i], self.rest[i])
@@ -301,14 +318,16 @@ class _Event:
                 choices.append(_Choice((i,), ca.logic_and(resting, x[i] - gain[i] > -round_off), gain[i]))
             steady = ca.logic_and(speed_N[i] >= -self.least[i], ca.fabs(gain[i]) <= noise)
             resting_N.append(ca.logic_and(slow, steady))
+        # Frictions: gamma' = 0 where the slip rests, or lambda_T at its limit, against gamma' or gamma
         for group in switches.groups:
-            j, gap, places = group[0], frictions[group[0]].gap, tuple(r_N + j for j in group)
-            rate, gamma = _column(gain[k] for k in places), _column(speed_T[k] for k in group)
-            ahead = _column(x[k] for k in places) - rate
+            j, gap, unknowns = group[0], frictions[group[0]].gap, tuple(r_N + j for j in group)
+            rate, gamma = _column(gain[k] for k in unknowns), _column(speed_T[k] for k in group)
+            ahead = _column(x[k] for k in unknowns) - rate
             slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, self.fallen_T[j])
             if len(group) > 1:
                 slow = ca.norm_2(gamma) <= 2 * NEARLY_AT_REST
             on = ca.SX(1) if gap is None else pressed[gap]
+            # What sticks has a limit, rubs, and did not end at this event
             able = static[j] > 0
             if gap is not None:  # what has no load sticks until it has one
                 able = ca.logic_and(ca.logic_or(able, N[j] <= 0), rubs[j])
@@ -318,10 +337,11 @@ class _Event:
                 whole = ca.logic_or(modes.sticks[j], self.begins)
                 firm, slow = ca.logic_and(firm, whole), ca.logic_and(slow, whole)
                 still = ca.logic_and(still, firm)
+            # Within F_s it sticks; else it slides, against gamma' from rest, against gamma otherwise
             within = ca.logic_and(ca.logic_and(on, slow), ca.logic_and(ca.norm_2(ahead) <= static[j], firm))
             way = ca.if_else(slow, _unit(ahead), -_unit(gamma))
             choices.append(
-                _Choice(places, within, rate, way, ca.if_else(on, ca.if_else(slow, static[j], sliding[j]), 0))
+                _Choice(unknowns, within, rate, way, ca.if_else(on, ca.if_else(slow, static[j], sliding[j]), 0))
             )
             resting_T.append(ca.logic_and(still, ca.norm_2(rate) <= noise))
 
@@ -332,13 +352,15 @@ class _Event:
 
         A slip that begins against its way is round-off, so that it is at rest at first.
         """
+        # Rows that act and what holds, with what touches at rest
         modes, switches, r_N = self.modes, self.switches, self.r_N
         flags = ca.vertcat(ca.SX(0, 1), *chosen.pressed)
         resting = replace(resting, frictions=ca.substitute(resting.frictions, [pressed], [flags]))
-        found = _independent(self.A, self.own, chosen, resting, switches)
+        bound = _independent(self.A, self.own, chosen, resting, switches)
+        # What sticks, and the direction of what slides
         direction, sticks = [], []
-        halted = list(found.rows_T)
-        for group, holds, way, still in zip(switches.groups, found.sticks, chosen.ways, resting.frictions, strict=True):
+        halted = list(bound.rows_T)
+        for group, holds, way, still in zip(switches.groups, bound.sticks, chosen.ways, resting.frictions, strict=True):
             gap = switches.frictions[group[0]].gap
             slides = ca.logic_not(holds) if gap is None else ca.logic_and(chosen.pressed[gap], ca.logic_not(holds))
             direction.append(ca.if_else(slides, -way, 0))
@@ -347,6 +369,7 @@ class _Event:
                 against = ca.logic_and(against, ca.logic_not(ca.mmax(ca.vertcat(*halted))))  # others may imply it
                 halted[group[0]] = ca.logic_or(halted[group[0]], against)
             sticks += [holds] * len(group)
+        # Where each friction sticks, impacts so far, and the side of signed normal forces
         anchor = [
             ca.if_else(ca.logic_and(holds, modes.sticks[j]), modes.anchor[j], ca.if_else(holds, self.rows.slide[j], 0))
             for j, holds in enumerate(sticks)
@@ -354,14 +377,15 @@ class _Event:
         strong = (ca.logic_and(w[i] > 0, self.rows.gap_rate[i] < -self.least[i]) for i in range(r_N))
         hits = (ca.logic_and(self.touching[i], hit) for i, hit in enumerate(strong))
         impacts = [modes.impacts[i] + hit for i, hit in enumerate(hits)]
-        side, place = [], self.r
+        side, guard = [], self.r
         for j, item in enumerate(switches.frictions):
-            turned = modes.fallen[place] if item.signed else ca.SX(0)
-            place += item.signed
+            turned = modes.fallen[guard] if item.signed else ca.SX(0)
+            guard += item.signed
             side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
-        first = [*found.closed, *impacts, *sticks, *direction, *anchor, *side, *found.rows_N]
-        last = [*found.carrier, 0 * modes.fallen, modes.count + 1, self.t]
-        return ca.vertcat(*first, *found.rows_T, *last), ca.vertcat(*first, *halted, *last)
+        # All modes, in the order of the parameters
+        first = [*bound.closed, *impacts, *sticks, *direction, *anchor, *side, *bound.rows_N]
+        last = [*bound.carrier, 0 * modes.fallen, modes.count + 1, self.t]
+        return ca.vertcat(*first, *bound.rows_T, *last), ca.vertcat(*first, *halted, *last)
 
     def held(self, i: int, hits: SX) -> SX | float:
         """Return the pull up to which a gap may hold at this event; hits: whether it closes in an impact."""
@@ -387,36 +411,42 @@ class _Event:
             pressed: SX symbols: whether each gap is pressed, of which choices of frictions depend, shape (r_N,).
             choices: those of gaps, then of frictions.
         """
+        # Unknowns of a pass: a count, and the forces x
         gaps, frictions = choices[: self.r_N], choices[self.r_N :]
         begun = ca.SX.sym(name, 1 + self.r)
         count, first = ca.vertsplit(begun, [0, 1, begun.numel()])
         now = list(first.elements())
+        # Projected value of each force: x - rate within its bounds, else the bound
         tested = _column(item.within for item in gaps)
         values: list[SX] = [
             ca.substitute(ca.if_else(item.within, x[list(item.places)] - item.rate, item.outside), pressed, tested)
             for item in choices
         ]
+        # Symmetric Gauss-Seidel sweeps, repeated until the forces change no more
         sweep = list(zip(choices, values, strict=True))
         for _ in range(SWEEPS):
             for item, value in (*sweep, *reversed(sweep)):
-                found = ca.substitute(value, x, ca.vertcat(*now))
-                for k, place in enumerate(item.places):
-                    now[place] = found[k]
+                updated = ca.substitute(value, x, ca.vertcat(*now))
+                for k, index in enumerate(item.places):
+                    now[index] = updated[k]
         change = ca.vertcat(*now) - first
         going = ca.logic_and(count < PASSES, ca.norm_inf(change) > SWEPT * ca.norm_inf(ca.vertcat(*now)))
         sweeps = Stage(begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, change), watched=1, rough=True)
 
+        # The choices at the end of the sweeps, held fixed
         at = [tested, *(ca.substitute(item.within, pressed, tested) for item in frictions)]
         at += [ca.SX(item.way) for item in frictions]
         (flags, *others), let = _named(f"{name}_choices", ca.substitute(at, [x], [first]))
         within, ways = others[: len(frictions)], others[len(frictions) :]
+        # Newton's equations of what is chosen: the rate, or the distance to the bound
         residual = [ca.if_else(flags[i], item.rate, x[item.places[0]] - item.base) for i, item in enumerate(gaps)]
         for item, holds, way in zip(frictions, within, ways, strict=True):
-            places = list(item.places)
-            away = item.base + item.limit * (way if len(places) == 1 else item.way)
-            residual.append(ca.if_else(holds, item.rate, x[places] - away))
+            unknowns = list(item.places)
+            away = item.base + item.limit * (way if len(unknowns) == 1 else item.way)
+            residual.append(ca.if_else(holds, item.rate, x[unknowns] - away))
         whole = ca.substitute(_column(residual), pressed, flags)
         last = [way if len(item.places) == 1 else ca.SX(item.way) for item, way in zip(frictions, ways, strict=True)]
+        # Whether the solution meets the laws that it was chosen by
         agrees = ca.norm_inf(x - _column(values)) <= AGREED * (1 + ca.norm_inf(x))
         chosen = _Chosen([flags[i] for i in range(self.r_N)], within, last, agrees)
         return (sweeps, let, Stage(x, first, residual=whole, soft=SOFT)), chosen
@@ -535,7 +565,7 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
     return ca.vertcat(ca.SX(0, 1), *(1 / ca.if_else(item > 0, item, 1) for item in inverse))
 
 
-def _independent(A: SX, own: SX, chosen: "_Chosen", resting: "_Resting", switches: Switches) -> "_Bound":
+def _independent(A: SX, own_masses: SX, chosen: "_Chosen", resting: "_Resting", switches: Switches) -> "_Bound":
     """Return which rows of gaps and of sticking slip rates act, and which hold without.
 
     A row is left out if those before it imply it: if little is left of its diagonal in a Cholesky factor. What touches
@@ -543,11 +573,12 @@ def _independent(A: SX, own: SX, chosen: "_Chosen", resting: "_Resting", switche
 
     Args:
         A: the changes of all rates by all forces, SX, shape (r, r).
-        own: the mass that each row moves on its own, SX, shape (r,).
+        own_masses: the mass that each row moves on its own, SX, shape (r,).
         chosen: what is pressed and what sticks by its own force.
         resting: what touches at rest.
         switches: gaps and frictions.
     """
+    # Cholesky factor L L^T of A, of the rows that hold and do not depend on those before
     r_N, size = len(chosen.pressed), A.shape[0]
     holds = [*chosen.pressed]
     holds += [held for group, held in zip(switches.groups, chosen.within, strict=True) for _ in group]
@@ -567,11 +598,13 @@ def _independent(A: SX, own: SX, chosen: "_Chosen", resting: "_Resting", switche
         L.append(row)
         acting.append(binds)
         inverse.append(ca.if_else(binds, 1 / ca.sqrt(ca.if_else(binds, rest, 1)), 0))
+    # Rows that the acting ones imply: nothing is left of their diagonal
     implied = []
     for i in range(size):
         _, rest = factored(i, L[i], size)
-        moves = A[i, i] * own[i] > 1 / 2  # it is not locked by the other constraints
+        moves = A[i, i] * own_masses[i] > 1 / 2  # it is not locked by the other constraints
         implied.append(ca.logic_and(moves, rest <= DEPENDENT * A[i, i]))
+    # Closed: pressed, or at rest and implied; likewise sticking
     closed = [
         ca.logic_or(pressed, ca.logic_and(still, implied[i]))
         for i, (pressed, still) in enumerate(zip(chosen.pressed, resting.gaps, strict=True))
@@ -582,6 +615,7 @@ def _independent(A: SX, own: SX, chosen: "_Chosen", resting: "_Resting", switche
         for j in group:
             kept = ca.logic_and(kept, ca.logic_or(implied[r_N + j], acting[r_N + j]))
         sticks.append(ca.logic_or(held, kept))
+        # A slip without a row of its own takes part in the force of the one that keeps it at rest
         if len(group) == 1:
             (j,) = group
             for k in range(j):
@@ -618,8 +652,8 @@ def _named(name: str, values: list[SX]) -> tuple[list[SX], Let]:
     dense = [ca.densify(ca.SX(item)) for item in values]
     column = ca.vertcat(ca.SX(0, 1), *(ca.vec(item) for item in dense))
     symbols = ca.SX.sym(name, column.numel())
-    places = [0]
+    offsets = [0]
     for item in dense:
-        places.append(places[-1] + item.numel())
-    parts = ca.vertsplit(symbols, places)
+        offsets.append(offsets[-1] + item.numel())
+    parts = ca.vertsplit(symbols, offsets)
     return [ca.reshape(part, *item.shape) for part, item in zip(parts, dense, strict=True)], Let(symbols, column)

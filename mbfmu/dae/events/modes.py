@@ -51,11 +51,14 @@ NEWTON = 4
 SOLVED = 1e-9
 """Residual of such a friction, relative to it and to 1 N or 1 N.m, above which it has no solution."""
 TURNED = 0.5
-"""Cosine of the angle between a slip in space and its direction at the last event at which that is looked at anew."""
+"""Cosine of the angle between a slip in space and its direction at the last event, at which an event takes the new
+direction."""
 NEARLY_AT_REST = 1e-8
-"""Speed, m/s or rad/s, at which a slip in space that becomes slower is looked at: it turns ever faster near rest."""
+"""Speed, m/s or rad/s, at which an event takes the new direction of a slip in space that becomes slower: near rest the
+direction turns ever faster."""
 AT_REST = 1e-150
-"""Speed, m/s or rad/s, along the direction in which a slip in space began, below which its friction keeps that."""
+"""Speed, m/s or rad/s, along the direction in which a slip in space began, below which the friction keeps that
+direction."""
 PULL = 1e-14
 """Largest pull on a closed gap, relative to all forces of gaps, that is round-off."""
 COUNT, TIME = "events.count", "events.time"
@@ -88,13 +91,13 @@ class ModeParameters:
     def __init__(self, switches: Switches, p: SX) -> None:
         sizes = mode_sizes(switches)
         start = p.numel() - sum(sizes)
-        places = [0, start]
+        offsets = [0, start]
         for size in sizes:
-            places.append(places[-1] + size)
+            offsets.append(offsets[-1] + size)
         (
             self.given, self.closed, self.impacts, self.sticks, self.direction, self.anchor, self.side,
             self.bound_N, self.bound_T, self.carrier, self.fallen, self.count, self.time,
-        ) = ca.vertsplit(p, places)  # fmt: skip
+        ) = ca.vertsplit(p, offsets)  # fmt: skip
 
 
 def mode_sizes(switches: Switches) -> tuple[int, ...]:
@@ -113,11 +116,11 @@ def _memory(switches: Switches) -> tuple[MemorySignal, ...]:
         f"{switches.frictions[j].name}.{{}}{label}"
         for group in switches.groups for j, label in zip(group, labels(group), strict=True)
     ]  # fmt: skip
-    names = [f"{item.name}.{what}" for what in ("closed", "impacts") for item in switches.gaps]
-    names += [name.format(what) for what in ("sticks", "direction", "anchor", "side") for name in rates]
+    names = [f"{item.name}.{suffix}" for suffix in ("closed", "impacts") for item in switches.gaps]
+    names += [name.format(suffix) for suffix in ("sticks", "direction", "anchor", "side") for name in rates]
     names += [f"{item.name}.bound_N" for item in switches.gaps]
-    names += [name.format(what) for what in ("bound_T", "carrier") for name in rates]
-    names += [f"events.fallen[{number + 1}]" for number in range(n_guards(switches))]
+    names += [name.format(suffix) for suffix in ("bound_T", "carrier") for name in rates]
+    names += [f"events.fallen[{index + 1}]" for index in range(n_guards(switches))]
     return tuple(MemorySignal(name, "") for name in (*names, COUNT, TIME))
 
 
@@ -139,14 +142,14 @@ class Rows:
     """
 
     def __init__(self, dae: Dae, q: SX, v: SX, p: SX, t: SX) -> None:
-        found = dae.switches
-        assert found is not None
+        switches = dae.switches
+        assert switches is not None
         x, w, s = ca.SX.sym("x", dae.n), ca.SX.sym("w", dae.n), ca.SX.sym("s")
 
         def dot(expression: SX) -> SX:
             return ca.jtimes(expression, x, w) + ca.jacobian(expression, s)
 
-        gap, slip, slide = found.gap(x, p, s), found.slip(x, w, p, s), found.slide(x, p, s)
+        gap, slip, slide = switches.gap(x, p, s), switches.slip(x, w, p, s), switches.slide(x, p, s)
         W_N, W_T = ca.jacobian(gap, x), ca.jacobian(slip, w)
         rest = ca.substitute(slip, w, ca.SX.zeros(dae.n))
         values = [gap, dot(gap), slip, slide, W_N, W_T, ca.jacobian(gap, s), rest, dot(dot(gap)), dot(slip)]
@@ -169,12 +172,12 @@ def switched(dae: Dae) -> Dae:
     return _Switched(dae, dae.switches).dae()
 
 
-def refuse_switched(dae: Dae, what: str) -> None:
+def refuse_switched(dae: Dae, feature: str) -> None:
     """Raise an error for equations with gaps or dry friction.
 
     Args:
         dae: the equations.
-        what: what takes none such, as the subject of a sentence.
+        feature: what takes none such, as the subject of a sentence.
 
     Raises:
         UsageError: they have some.
@@ -182,7 +185,7 @@ def refuse_switched(dae: Dae, what: str) -> None:
     if dae.switches:
         names = ", ".join(f"'{name}'" for name in dae.switches.touching)
         raise UsageError(
-            f"'{dae.name}' has gaps or dry friction ({names}): {what} takes smooth equations; leave them out"
+            f"'{dae.name}' has gaps or dry friction ({names}): {feature} takes smooth equations; leave them out"
         )
 
 
@@ -259,7 +262,7 @@ class _Switched:
         q_0, v_0, n, still = self.q_0, self.v_0, self.plain.n, ca.SX.zeros(self.r)
         f = ca.SX.sym("f", self.n)
         none = ca.SX(self.r_T, 1)
-        found = write.equations(
+        result = write.equations(
             f,
             M=lambda: ca.diagcat(plain.M(q_0, p_0), ca.SX.eye(self.r)),
             mass_solve=ca.vertcat(plain.mass_solve(q_0, p_0, f[:n]), f[n:]),
@@ -270,13 +273,13 @@ class _Switched:
             momentum_rate=self._pulled("momentum_rate", none),
             impulse_rate=self._pulled("impulse_rate", none),
         )
-        return replace(found, resisting=plain.resisting)
+        return replace(result, resisting=plain.resisting)
 
     def rubbed(self, bare: Equations) -> Equations:
         """Return the equations with the forces of friction W_T^T tau; bare: those without."""
         plain, write = self.plain.equations, self.write
-        own = plain.mass_solve(self.q_0, self.modes.given, self.rows.W_T.T @ self.tau)
-        free = ca.vertcat(plain.free_acceleration(*self.read) + own, ca.SX.zeros(self.r))
+        change = plain.mass_solve(self.q_0, self.modes.given, self.rows.W_T.T @ self.tau)
+        free = ca.vertcat(plain.free_acceleration(*self.read) + change, ca.SX.zeros(self.r))
         changed: dict[str, Any] = {
             name: write.function(name, write.state, self._pulled(name, self.tau))
             for name in ("force", "momentum_rate", "impulse_rate")
@@ -352,6 +355,7 @@ class _Switched:
         """Return Phi, Phi_q, Phi_t and gamma."""
         plain, rows, modes, kept = self.plain, self.rows, self.modes, self.kept
         q_0, p_0, t, n, r_N = self.q_0, modes.given, self.t, self.plain.n, self.r_N
+        # d = 1 for rows that act, d = 0 for those whose slack s_q is held at 0
         d = ca.vertcat(modes.bound_N, _entries(modes.bound_T, kept))
         apart = [rows.slide[j] - modes.anchor[j] for j in kept]
         apart = [
@@ -359,13 +363,16 @@ class _Switched:
             for j, item in zip(kept, apart, strict=True)
         ]
         slack = [*range(r_N), *(r_N + j for j in kept)]
+        # Phi = d gap + (1 - d) s_q, and the same for slips that stick where they began
         Phi = d * ca.vertcat(rows.gap, *apart) + (1 - d) * _entries(self.s_q, slack)
+        # Phi_q = [d W, 1 - d], Phi_t and gamma of these rows
         left = ca.diag(d) @ ca.vertcat(rows.W_N, rows.W_T[kept, :])
         right = ca.SX(len(slack), self.r)
         for row, column in enumerate(slack):
             right[row, column] = 1 - d[row]
         Phi_t = d * ca.vertcat(rows.gap_t, _entries(rows.slide_t, kept))
         gamma = -d * ca.vertcat(rows.bias_N, _entries(rows.bias_T, kept))
+        # Below the rows of the plain equations
         upper = ca.horzcat(plain.constraints.Phi_q(q_0, p_0, t), ca.SX(plain.m, self.r))
         return (
             ca.vertcat(plain.constraints.Phi(q_0, p_0, t), Phi),
@@ -378,6 +385,7 @@ class _Switched:
         """Return G, g and gamma_G."""
         plain, rows, modes, rolling = self.plain, self.rows, self.modes, self.rolling
         q_0, p_0, t = self.q_0, modes.given, self.t
+        # G v + g = d gamma + (1 - d) s_v for slips that roll
         d = _entries(modes.bound_T, rolling)
         right = ca.SX(len(rolling), self.r)
         for row, j in enumerate(rolling):
@@ -403,26 +411,26 @@ class _Switched:
         """Return the plain multipliers, and those of the gaps and of the slip rates, of all multipliers."""
         plain, r_N, m = self.plain, self.r_N, self.m
         rubbing = ca.SX.zeros(self.r_T)
-        for place, j in enumerate(self.kept):
-            rubbing[j] = lambda_[plain.m + r_N + place]
-        for place, j in enumerate(self.rolling):
-            rubbing[j] = lambda_[m + plain.k + place]
-        own = _entries(lambda_, [*range(plain.m), *range(m, m + plain.k)])
-        return own, _entries(lambda_, range(plain.m, plain.m + r_N)), rubbing
+        for index, j in enumerate(self.kept):
+            rubbing[j] = lambda_[plain.m + r_N + index]
+        for index, j in enumerate(self.rolling):
+            rubbing[j] = lambda_[m + plain.k + index]
+        plain_lambda = _entries(lambda_, [*range(plain.m), *range(m, m + plain.k)])
+        return plain_lambda, _entries(lambda_, range(plain.m, plain.m + r_N)), rubbing
 
     def normal(self, a: SX, lambda_: SX, tau: SX) -> SX:
         """Return the normal force of each friction, for accelerations, multipliers and sliding forces."""
-        own, closing, rubbing = self.multipliers(lambda_)
-        given = self.switches.normal(
-            self.q_0, self.v_0, self.z, a[: self.plain.n], own, self.forces(ca.vertcat(-closing, tau - rubbing)),
-            self.modes.given, self.t,
+        plain_lambda, closing, rubbing = self.multipliers(lambda_)
+        normals = self.switches.normal(
+            self.q_0, self.v_0, self.z, a[: self.plain.n], plain_lambda,
+            self.forces(ca.vertcat(-closing, tau - rubbing)), self.modes.given, self.t,
         )  # fmt: skip
         return ca.vertcat(
             ca.SX(0, 1),
             *(
-                self.modes.side[j] * given[j]
+                self.modes.side[j] * normals[j]
                 if item.signed
-                else given[j]
+                else normals[j]
                 if item.gap is None
                 else self.modes.closed[item.gap] * self.pull[item.gap] - closing[item.gap]
                 for j, item in enumerate(self.switches.frictions)
@@ -431,10 +439,12 @@ class _Switched:
 
     def friction(self, bare: Dae) -> SX:
         """Return the force of each friction that slides, shape (r_T,); bare: the equations without these forces."""
+        # Direction and speed of what slides
         modes, rows = self.modes, self.rows
         closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
         along, speed, going = self._sliding()
         acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * along
+        # Its size F(speed, N); that alone where F does not depend on N
         N = ca.SX.sym("N", self.r_T)
         size = self.switches.sliding(speed, N, modes.given, self.t)
         if ca.depends_on(size, self.v):  # smooth beyond the end of a slip, as stages of the last step may lie there
@@ -442,6 +452,7 @@ class _Switched:
             size = ca.if_else(going < 0, 2 * still - size, size)
         if not ca.depends_on(size, N):
             return -acting * size
+        # Accelerations and multipliers are linear in tau: a + M^-1 W^T tau with the constraints C
         C = bare.constraints.C(self.q, self.p, self.t)
         right = bare.constraints.gammas(self.q, self.v, self.p, self.t)
         factor = SchurFactor(bare.over_mass(self.q, self.p), C)
@@ -451,16 +462,17 @@ class _Switched:
             W = ca.vertcat(rows.W_T[j, :].T, ca.SX.zeros(self.r))
             more, multipliers = factor.solve(W, ca.SX(C.shape[0], 1))
             a, lambda_ = a + more * tau[j], lambda_ + multipliers * tau[j]
+        # tau = -F(speed, N(tau)) along the slip, by Newton's method
         residual = tau + acting * ca.substitute(size, N, self.normal(a, lambda_, tau))
         slope = ca.jacobian(residual, tau)
-        found = ca.SX.zeros(self.r_T)
+        solution = ca.SX.zeros(self.r_T)
         for _ in range(NEWTON if ca.depends_on(slope, tau) else 1):
-            at, J = ca.substitute([residual, slope], [tau], [found])
-            found = found - eliminated(J, at)
+            at, J = ca.substitute([residual, slope], [tau], [solution])
+            solution = solution - eliminated(J, at)
         if not ca.depends_on(slope, tau):
-            return found
-        missed = ca.substitute(residual, tau, found)
-        return ca.if_else(ca.fabs(missed) <= SOLVED * (1 + ca.fabs(found)), found, nan)
+            return solution
+        missed = ca.substitute(residual, tau, solution)
+        return ca.if_else(ca.fabs(missed) <= SOLVED * (1 + ca.fabs(solution)), solution, nan)
 
     def _sliding(self) -> tuple[SX, SX, SX]:
         """Return the direction of each slip rate that slides, smooth through rest, its speed, and that in its mode."""
@@ -480,23 +492,25 @@ class _Switched:
         """Return the largest change of a slip in space, relative to its size; q1, v1: where it changes to."""
         n = self.plain.n
         after = self.switches.slip(q1[:n], v1[:n], self.modes.given, self.t)
-        found = ca.SX(0)
+        largest = ca.SX(0)
         for group in self.switches.groups:
             if len(group) > 1:
                 begun, gamma = _entries(self.modes.direction, group), _entries(self.rows.slip, group)
                 change = ca.norm_2(_entries(after, group) - gamma) / ca.norm_2(gamma)
                 slides = ca.logic_and(ca.dot(begun, begun) > 0, ca.dot(begun, gamma) > NEARLY_AT_REST / 2)
-                found = ca.fmax(found, ca.if_else(slides, change, 0))
-        return found
+                largest = ca.fmax(largest, ca.if_else(slides, change, 0))
+        return largest
 
     def outputs(self, turned: SX, a: SX, lambda_: SX, tau: SX) -> tuple[tuple[Signal, ...], SX]:
         """Return the outputs: the plain ones, and those of gaps, frictions and events."""
+        # Forces along gaps and slips: minus the multipliers, and tau
         plain, modes, rows = self.plain, self.modes, self.rows
-        own, closing, rubbing = self.multipliers(lambda_)
+        plain_lambda, closing, rubbing = self.multipliers(lambda_)
         forces = ca.vertcat(-closing, tau - rubbing)
+        # Outputs of the plain equations under these forces
         y = [
             plain.output(
-                self.q_0, self.v_0, self.z, turned, a[: plain.n], own, self.forces(forces), modes.given, self.t
+                self.q_0, self.v_0, self.z, turned, a[: plain.n], plain_lambda, self.forces(forces), modes.given, self.t
             )
         ]  # fmt: skip
         signals: list[Signal] = list(plain.outputs)
@@ -505,6 +519,7 @@ class _Switched:
             signals.append(Signal(name, unit, text, **more))
             y.append(value)
 
+        # Those of gaps, frictions and events
         for i, gap in enumerate(self.switches.gaps):
             add(f"{gap.name}.gap", gap.unit, "gap", rows.gap[i], kind="output")
             add(f"{gap.name}.f_n", EFFORTS[gap.unit], "force of the closed gap", forces[i], kind="output")
@@ -525,18 +540,21 @@ class _Switched:
 
     def guards(self, dae: Dae) -> tuple[SX, tuple[str, ...]]:
         """Return the guards, and what each belongs to."""
+        # Forces of gaps and frictions with the accelerations, and the limits F_s(N)
         modes, rows = self.modes, self.rows
         a, lambda_ = dae.acceleration(self.q, self.v, self.z, self.u, self.p, self.t)
         _, closing, rubbing = self.multipliers(lambda_)
         N = self.normal(a, lambda_, self.tau)
         limit = self.switches.static(N, modes.given, self.t)
         rubs = self.switches.rubs(modes.given, self.t)
-        found, names = [], []
+        # A gap that is closed opens when it pulls; one that is open closes at 0
+        values, names = [], []
         noise = PULL * ca.sum1(ca.fabs(closing)) if self.r_N > 1 else 0
         for i, gap in enumerate(self.switches.gaps):
             pressed = ca.if_else(modes.bound_N[i], noise - closing[i] + self.pull[i], 1)
-            found.append(ca.if_else(modes.closed[i], pressed, rows.gap[i]))
+            values.append(ca.if_else(modes.closed[i], pressed, rows.gap[i]))
             names.append(f"the gap of '{gap.name}'")
+        # A friction that sticks slips at its limit; one that slides ends when its rate turns
         for group in self.switches.groups:
             item = self.switches.frictions[group[0]]
             closed = ca.SX(1) if item.gap is None else modes.closed[item.gap]
@@ -551,31 +569,34 @@ class _Switched:
                 going = ca.fmin(going - TURNED * speed, ca.if_else(faster, 1, speed - NEARLY_AT_REST))
             going = ca.SX(1) if item.breaks else ca.if_else(rubs[group[0]], going, 1)
             holds = ca.if_else(closed, ca.if_else(modes.sticks[group[0]], reserve, going), 1)
-            found += [holds, *(ca.SX(1) for _ in group[1:])]
+            values += [holds, *(ca.SX(1) for _ in group[1:])]
             names += [f"the friction of '{item.name}'"] * len(group)
+        # The sign of a normal force turns where it is 0
         for j, item in enumerate(self.switches.frictions):
             if item.signed:
-                found.append(N[j])
+                values.append(N[j])
                 names.append(f"the normal force of '{item.name}'")
-        return ca.vertcat(*found), tuple(names)
+        return ca.vertcat(*values), tuple(names)
 
     def start(self) -> Start:
         """Return the start: that of the plain equations, and slack coordinates at rest at 0."""
+        # Start values, and sizes of the plain positions and rates
         plain = self.plain.start
         q, v, p, t = self.q, self.v, self.p, self.t
         q_0, v_0, p_0 = self.q_0, self.v_0, self.modes.given
         s = ca.SX.sym("s", len(plain.starts))
         ones = ca.SX.ones(self.r)
-        found = plain.sizes(s, p_0, t)
-        sizes, rate_sizes = ca.vertsplit(found, [0, plain.positions.numel_out(0), found.numel()])
+        values = plain.sizes(s, p_0, t)
+        sizes, rate_sizes = ca.vertsplit(values, [0, plain.positions.numel_out(0), values.numel()])
         names = self.slack_names
 
         def function(name: str, arguments: list[SX], result: SX) -> Function:
             return merged(name, arguments, [ca.densify(result)])
 
-        def begun(name: str, found: SX) -> Function:
-            return function(name, [s, p, t], ca.vertcat(found, ca.SX.zeros(self.r)))
+        def begun(name: str, values: SX) -> Function:
+            return function(name, [s, p, t], ca.vertcat(values, ca.SX.zeros(self.r)))
 
+        # All functions of the start, with slack coordinates that start at 0
         tree, placed = self._sought(s)
         return replace(
             plain,
@@ -652,18 +673,18 @@ def pulls(switches: Switches, u: SX, p: SX, t: SX) -> list[SX | float]:
     """
     if switches.pull is None:
         return [0] * len(switches.gaps)
-    found = switches.pull(u, p, t)
-    return [ca.fmax(0, found[i]) if item.holds else 0 for i, item in enumerate(switches.gaps)]
+    pull = switches.pull(u, p, t)
+    return [ca.fmax(0, pull[i]) if item.holds else 0 for i, item in enumerate(switches.gaps)]
 
 
 def labels(group: Sequence[int]) -> list[str]:
     """Return what follows the names of the slip rates of a friction: the number of its direction, if it has two."""
-    return [""] if len(group) == 1 else [f"[{place}]" for place in range(1, len(group) + 1)]
+    return [""] if len(group) == 1 else [f"[{index}]" for index in range(1, len(group) + 1)]
 
 
-def _entries(column: SX, places: Sequence[int]) -> SX:
+def _entries(column: SX, indices: Sequence[int]) -> SX:
     """Return some entries of a column, as a column if there are none too."""
-    return ca.vertcat(ca.SX(0, 1), *(column[place] for place in places))
+    return ca.vertcat(ca.SX(0, 1), *(column[index] for index in indices))
 
 
 EFFORTS = {"m": "N", "rad": "N.m"}
@@ -685,9 +706,9 @@ def eliminated(A: SX, b: SX) -> SX:
             factor = rows[i][k] / pivot
             rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k], strict=True)]
         rows[k][k] = pivot
-    found: Sequence[SX] = [ca.SX(0)] * n
-    found = list(found)
+    solution: Sequence[SX] = [ca.SX(0)] * n
+    solution = list(solution)
     for k in reversed(range(n)):
-        rest = sum((rows[k][j] * found[j] for j in range(k + 1, n)), ca.SX(0))
-        found[k] = (rows[k][n] - rest) / rows[k][k]
-    return ca.vertcat(ca.SX(0, 1), *found)
+        rest = sum((rows[k][j] * solution[j] for j in range(k + 1, n)), ca.SX(0))
+        solution[k] = (rows[k][n] - rest) / rows[k][k]
+    return ca.vertcat(ca.SX(0, 1), *solution)

@@ -33,18 +33,18 @@ def stepped(dae: Dae) -> Dae:
     Args:
         dae: the equations. The inputs through which gaps and frictions act are no longer inputs then.
     """
-    found = dae.switches
-    if found is None:
+    switches = dae.switches
+    if switches is None:
         return dae
     # States: the mean forces over the last step, then the residuals of the laws of contact
-    forces, residuals = _states(found)
-    outer = found.outer(len(dae.inputs))
+    forces, residuals = _states(switches)
+    outer = switches.outer(len(dae.inputs))
     longer = replace(
         dae,
         inputs=tuple(dae.inputs[k] for k in outer),
         sampled=tuple(outer.index(k) for k in dae.sampled),
         states=(*dae.states, *forces, *residuals),
-        switches=replace(found, forces=dae.n_z),
+        switches=replace(switches, forces=dae.n_z),
     )
 
     # The equations with these forces as inputs; the rates of the states are 0
@@ -52,15 +52,15 @@ def stepped(dae: Dae) -> Dae:
     turned, a = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("a", dae.n)
     lambda_ = ca.SX.sym("lambda_", dae.m + dae.k)
     s = ca.SX.sym("s", len(dae.starts) - len(dae.start.starts))
-    own, force = z[: dae.n_z], z[dae.n_z :]
-    acting = found.inputs(len(dae.inputs), u, force)
-    values = [q, v, own, acting, p, t]
+    plain_z, force = z[: dae.n_z], z[dae.n_z :]
+    acting = switches.inputs(len(dae.inputs), u, force)
+    values = [q, v, plain_z, acting, p, t]
     constant = ca.SX.zeros(force.numel())
     first = dae.start.first_states(q, v, s, p, t) if dae.start.first_states else s
 
     # Outputs
-    y = dae.output(q, v, own, turned, a, lambda_, acting, p, t)
-    shown = _outputs(found, forces, Rows(dae, q, v, p, t), force)
+    y = dae.output(q, v, plain_z, turned, a, lambda_, acting, p, t)
+    shown = _outputs(switches, forces, Rows(dae, q, v, p, t), force)
 
     def function(name: str, arguments: list[SX], result: SX) -> Function:
         return merged(name, arguments, [ca.densify(result)])
@@ -77,7 +77,7 @@ def stepped(dae: Dae) -> Dae:
         sampling=dae.sampling and dae.sampling.reading(symbols, values),
     )
     known = {item.name for item in whole.outputs}
-    return with_names(whole, {name: full for name, full in found.names if full in known}, frozenset())
+    return with_names(whole, {name: full for name, full in switches.names if full in known}, frozenset())
 
 
 def _rates(switches: Switches) -> list[tuple[FrictionSignal, str]]:
@@ -110,10 +110,10 @@ def _outputs(switches: Switches, forces: list[StateSignal], rows: Rows, values: 
         rows: gaps and slip rates at a state.
         values: forces, then residuals, SX.
     """
-    found: list[tuple[Signal, SX]] = []
+    result: list[tuple[Signal, SX]] = []
 
     def add(name: str, unit: str, text: str, value: SX) -> None:
-        found.append((Signal(name, unit, text, "output"), value))
+        result.append((Signal(name, unit, text, "output"), value))
 
     for i, gap in enumerate(switches.gaps):
         add(f"{gap.name}.gap", gap.unit, "gap", rows.gap[i])
@@ -124,4 +124,4 @@ def _outputs(switches: Switches, forces: list[StateSignal], rows: Rows, values: 
         add(forces[index].name, forces[index].unit, text, values[index])
     for index, (name, unit, text) in enumerate(RESIDUALS, len(forces)):
         add(name, unit, text, values[index])
-    return found
+    return result

@@ -39,28 +39,31 @@ class OverMass:
         return self(ca.SX.eye(len(self._blocks)))
 
     def __call__(self, f: SX) -> SX:
+        # Entries of each column of f, as row and index
         n, entries = f.shape[0], _entries(f)
-        given: list[list[tuple[int, int]]] = [[] for _ in range(f.shape[1])]  # row and number of each column's entries
-        for number, (row, column) in enumerate(zip(*f.sparsity().get_triplet(), strict=True)):
-            given[column].append((row, number))
-        solved, found = [ca.SX(0, 1)], []
-        for owner in self._together([{self._blocks[row] for row, _ in column} for column in given]):
+        entries_of: list[list[tuple[int, int]]] = [[] for _ in range(f.shape[1])]  # row and index
+        for index, (row, column) in enumerate(zip(*f.sparsity().get_triplet(), strict=True)):
+            entries_of[column].append((row, index))
+        # One solution for all columns of a group: they touch different blocks of M
+        solved, positions = [ca.SX(0, 1)], []
+        for owner in self._together([{self._blocks[row] for row, _ in column} for column in entries_of]):
             rows, numbers = zip(
-                *sorted(entry for column in set(owner.values()) for entry in given[column]), strict=True
+                *sorted(entry for column in set(owner.values()) for entry in entries_of[column]), strict=True
             )
-            place = ca.Sparsity(n, 1, [0, len(rows)], rows)
-            solution = self._solve(ca.SX(place, entries[list(numbers)]))
+            sparsity = ca.Sparsity(n, 1, [0, len(rows)], rows)
+            solution = self._solve(ca.SX(sparsity, entries[list(numbers)]))
             first = sum(item.numel() for item in solved)
-            for number, (row, item) in enumerate(
+            for index, (row, item) in enumerate(
                 zip(solution.sparsity().row(), solution.nonzeros(), strict=True), first
             ):
                 if self._blocks[row] in owner and not item.is_zero():
-                    found.append((owner[self._blocks[row]], row, number))
+                    positions.append((owner[self._blocks[row]], row, index))
             solved.append(_entries(solution))
-        found.sort()
-        ends = np.cumsum(np.bincount([column for column, _, _ in found], minlength=f.shape[1]))
-        place = ca.Sparsity(n, f.shape[1], [0, *ends.tolist()], [row for _, row, _ in found])
-        return ca.SX(place, ca.vertcat(*solved)[[number for _, _, number in found]])
+        # Entries of M^-1 f, sorted by column and row
+        positions.sort()
+        ends = np.cumsum(np.bincount([column for column, _, _ in positions], minlength=f.shape[1]))
+        sparsity = ca.Sparsity(n, f.shape[1], [0, *ends.tolist()], [row for _, row, _ in positions])
+        return ca.SX(sparsity, ca.vertcat(*solved)[[index for _, _, index in positions]])
 
     @staticmethod
     def _together(touched: Sequence[set[int]]) -> list[dict[int, int]]:
@@ -109,9 +112,9 @@ class Factor:
 
     def with_entries(self, D: SX, LT: SX) -> "Factor":
         """Return the factor with other entries of the same sparsity."""
-        found = copy.copy(self)
-        found._factor = D, LT, self._factor[2]
-        return found
+        result = copy.copy(self)
+        result._factor = D, LT, self._factor[2]
+        return result
 
     def solve(self, b: SX) -> SX:
         """Return A^-1 b."""
@@ -136,9 +139,11 @@ class SchurFactor:
         self._M: Any = M
         self.mass_solve: Callable[[SX], SX] = mass_solve
         self._schur: Factor | None = None
+        # M^-1 C^T and S = C M^-1 C^T
         self._MiCt = mass_solve(C.T)
         if C.shape[0]:
             S = C @ self._MiCt
+            # Bounds of the pivots of S: relative to its diagonal, or to the usual lengths of the rows
             least, weights = LEAST_PIVOT * ca.diag(S), None
             if mass_solve.row_lengths:  # rows may lose not only their independence, but also their length
                 least = least * ca.SX(mass_solve.row_lengths[: C.shape[0]]) ** 2
@@ -158,6 +163,7 @@ class SchurFactor:
         """Return (y, mu) from the solution without constraints, free = M^-1 f."""
         if self._schur is None:
             return free, ca.SX(0, 1)
+        # S mu = C M^-1 f - g, y = M^-1 f - M^-1 C^T mu
         mu = self._schur.solve(self.C @ free - g)
         return free - self._MiCt @ mu, mu
 
@@ -174,8 +180,10 @@ class SchurFactor:
             e: SX, shape (n,).
             gap: SX, shape (k,).
         """
+        # c without constraints, M c = f - M y - C^T mu, and c - c1 of M (c - c1) = e - M y
         My = self.times(y)
         c, apart = self.mass_solve(f - My - self.columns(mu)), self.mass_solve(e - My)
+        # S nu = C (c - (c - c1) / 2) + gap, so that C (c + c1) / 2 = -gap
         if self._schur:
             nu = self._schur.solve(self.C @ (c - apart / 2) + gap)
             mu, c = mu + nu, c - self._MiCt @ nu
@@ -197,12 +205,14 @@ class SchurFactor:
         """
         if self._over.inverse.nnz() > SPARSE * self.C.shape[1]:
             return None
+        # Entries of all matrices that are expressions, not numbers
         D, LT = self._schur.entries if self._schur else (ca.SX(0, 1), ca.SX(0, 0))
         matrices = [self._M, self._over.inverse, self.C, self._MiCt, ca.SX(D), LT]
         entries = ca.vertcat(*map(_entries, matrices))
-        named = [number for number, item in enumerate(entries.nonzeros()) if not item.is_constant()]
+        named = [index for index, item in enumerate(entries.nonzeros()) if not item.is_constant()]
         ends = np.cumsum([0, *(matrix.nnz() for matrix in matrices)]).tolist()
 
+        # The factor with symbols in place of these
         def written(symbols: SX) -> "SchurFactor":
             known, result = ca.SX(entries), copy.copy(self)
             known[named] = symbols

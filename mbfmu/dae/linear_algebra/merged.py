@@ -12,7 +12,7 @@ written.
 """
 
 
-def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> ca.Function:
+def merged(name: str, inputs: Sequence[Any], results: Sequence[Any]) -> ca.Function:
     """Return a Function in which equal operations are done once, now or, in a long one, as its code is written.
 
     CasADi takes several times as long to find them as for all else about a long function, or about one that calls it,
@@ -20,16 +20,16 @@ def merged(name: str, given: Sequence[Any], results: Sequence[Any]) -> ca.Functi
 
     Args:
         name: its name.
-        given: its arguments, SX or MX symbols.
+        inputs: its arguments, SX or MX symbols.
         results: its results.
     """
-    function = ca.Function(name, list(given), list(results))
+    function = ca.Function(name, list(inputs), list(results))
     parts = (function, *function.find_functions(0))
     if not function.n_instructions() or any(
         item.is_a("SXFunction") and item.n_instructions() >= LONG for item in parts
     ):
         return function
-    return ca.Function(name, list(given), ca.cse(list(results)))
+    return ca.Function(name, list(inputs), ca.cse(list(results)))
 
 
 class Later:
@@ -46,9 +46,9 @@ class Later:
     def _function(self) -> ca.Function:
         return self._make()
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         """Return the results of a call."""
-        return self._function(*given)
+        return self._function(*arguments)
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the Function."""

@@ -48,7 +48,8 @@ CHANGED = 1e-6
 INVOLVED = 1e-9
 """Entry of a vanishing combination, or of the projection onto all, from which it counts."""
 STEP_UP = 0.35
-"""Fraction of an octave from which a length counts as the next power of two: lengths such as 1 or sqrt(2) are far."""
+"""Fraction of an octave above a power of two from which a length is rounded up to the next: usual lengths, such as 1 or
+sqrt(2), are far from it."""
 
 
 def independent(dae: Dae, again: Callable[..., Dae]) -> Dae:
@@ -94,8 +95,8 @@ def _measured(dae: Dae, poses: list[Array], sets: Sequence[CombinedRows] = ()) -
     lengths = np.max([np.linalg.norm(C, axis=1) for C in rows], axis=0) if rows else np.zeros(0)
     left = [row for row in range(dae.m + len(dae.constraints.dropped)) if row not in dae.constraints.dropped]
     for item in sets if rows else ():
-        places = [left.index(row) for row in item.kept]
-        lengths[places] = np.max(lengths[places])
+        indices = [left.index(row) for row in item.kept]
+        lengths[indices] = np.max(lengths[indices])
     constraints = replace(dae.constraints, row_lengths=tuple(map(_power_of_two, lengths)))
     return replace(dae, constraints=constraints)
 
@@ -129,21 +130,21 @@ def _poses(dae: Dae, count: int) -> list[Array]:
     closed = _closed(dae, q, p)
     if closed is None:
         return []
-    found, rng, ahead = [closed], np.random.default_rng(0), np.zeros(dae.n)
+    poses, rng, ahead = [closed], np.random.default_rng(0), np.zeros(dae.n)
     for _ in range(count):
-        C = scaled_rows(_rows(dae, found[-1]))
+        C = scaled_rows(_rows(dae, poses[-1]))
         _, values, right = np.linalg.svd(C)
         free = right[int(np.sum(values > RANK)) :]
         if not len(free):
             break
         wish = free @ (ahead + WANDER * rng.normal(size=dae.n))
         ahead = free.T @ (wish / np.linalg.norm(wish))
-        near = _closed(dae, found[-1] + AWAY / np.max(np.abs(ahead)) * ahead, p)
+        near = _closed(dae, poses[-1] + AWAY / np.max(np.abs(ahead)) * ahead, p)
         if near is None:
             ahead = -ahead
         else:
-            found.append(near)
-    return found
+            poses.append(near)
+    return poses
 
 
 def _closed(dae: Dae, q: Array, p: Array) -> Array | None:
@@ -264,6 +265,7 @@ def _ambiguous(dae: Dae, jacobians: list[Array]) -> tuple[str, ...]:
 
 def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...], sets: Sequence[CombinedRows]) -> Dae:
     """Return the equations without some holonomic rows, and with combinations of the others in the sets."""
+    # Symbols: fewer multipliers lambda, and in p the reflections w of the sets
     rows = [row for row in range(dae.m) if row not in dropped]
     first, size = len(dae.parameters) + dae.n_held, sum(item.size for item in sets)
     q, v, z, u, _, t = dae.symbols()
@@ -273,20 +275,23 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...], set
     )
     w = reflections_of(sets, p[first : first + size])
 
+    # The rows that remain: R C for the rows C of each set, see `CombinedRows`
     def function(name: str, arguments: list[Any], result: Any) -> Any:
         return merged(name, arguments, [result])
 
     def kept(X: SX) -> SX:
         whole = ca.SX(X)
-        for item, own in zip(sets, w, strict=True):
-            whole[list(item.kept), :] = item.combined(own, X[list(item.rows), :])
+        for item, reflections in zip(sets, w, strict=True):
+            whole[list(item.kept), :] = item.combined(reflections, X[list(item.rows), :])
         return whole[rows, :]
 
+    # All multipliers from those that remain: R^T lambda in each set, 0 for dropped rows
     every = ca.SX.zeros(dae.m + dae.k)
-    for number, row in enumerate([*rows, *range(dae.m, dae.m + dae.k)]):
-        every[row] = lambda_[number]
-    for item, own in zip(sets, w, strict=True):
-        every[list(item.rows)] = item.spread(own, every[list(item.kept)])
+    for index, row in enumerate([*rows, *range(dae.m, dae.m + dae.k)]):
+        every[row] = lambda_[index]
+    for item, reflections in zip(sets, w, strict=True):
+        every[list(item.rows)] = item.spread(reflections, every[list(item.kept)])
+    # Normal forces of frictions, and forces that depend on multipliers, by all multipliers
     switches = dae.switches
     if switches:
         pressing = switches.normal(q, v, z, a, every, u, p, t)
@@ -295,13 +300,15 @@ def _without(dae: Dae, dropped: tuple[int, ...], ambiguous: tuple[str, ...], set
     if pressing:
         law = pressing.law(q, v, z, u, p, t, every)
         pressing = replace(pressing, law=function("pressing", [q, v, z, u, p, t, lambda_], law))
+    # At the end of a step the reflections follow C = [Phi_q; G]
     Phi_q = dae.constraints.Phi_q(q, p, t)
     follow = None
     if sets:
         pairs = zip(sets, w, strict=True)
         C = ca.vertcat(Phi_q, dae.constraints.G(q, p, t))
-        followed = ca.vertcat(*(item.followed(own, C) for item, own in pairs))
+        followed = ca.vertcat(*(item.followed(reflections, C) for item, reflections in pairs))
         follow = function("follow", [q, p, t], ca.densify(followed))
+    # The equations with these rows, and with outputs that see all multipliers
     return replace(
         dae,
         constraints=replace(

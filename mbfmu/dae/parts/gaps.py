@@ -122,12 +122,12 @@ class Switches:
             u: those that are no forces of these, SX, in their order.
             forces: of gaps and frictions, SX, shape (r_N + r_T,).
         """
-        found = ca.SX.zeros(count)
-        for place, k in enumerate(self.outer(count)):
-            found[k] = u[place]
-        for place, k in enumerate(self.acting):
-            found[k] = forces[place]
-        return found
+        result = ca.SX.zeros(count)
+        for index, k in enumerate(self.outer(count)):
+            result[k] = u[index]
+        for index, k in enumerate(self.acting):
+            result[k] = forces[index]
+        return result
 
     @property
     def touching(self) -> tuple[str, ...]:
@@ -165,10 +165,10 @@ class Switches:
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """Return the numbers of the slip rates of each friction: one, or a pair."""
-        found: list[tuple[int, ...]] = []
-        place = 0
-        while place < len(self.frictions):
-            size = 2 if self.frictions[place].pair else 1
-            found.append(tuple(range(place, place + size)))
-            place += size
-        return tuple(found)
+        result: list[tuple[int, ...]] = []
+        index = 0
+        while index < len(self.frictions):
+            size = 2 if self.frictions[index].pair else 1
+            result.append(tuple(range(index, index + size)))
+            index += size
+        return tuple(result)

@@ -89,28 +89,28 @@ class Cuts:
             if not edge.path or edge.path in tree:
                 leaving.setdefault(edge.near, []).append(edge)
                 leaving.setdefault(edge.far, []).append(edge.turned())
-        found = {number: Edge("", 0, number, True, "", "", True) for number in self.roots}
+        parents = {index: Edge("", 0, index, True, "", "", True) for index in self.roots}
         waiting = deque([0, *self.roots])
         while waiting:
             for edge in leaving.get(waiting.popleft(), ()):
-                if edge.far and edge.far not in found:
-                    found[edge.far] = edge
+                if edge.far and edge.far not in parents:
+                    parents[edge.far] = edge
                     waiting.append(edge.far)
-        return found
+        return parents
 
     def cost(self, tree: Collection[str]) -> Cost:
         """Return the cost of a tree of joints."""
         parents, weights = self.parents(tree), self.weights
         cut = [edge for edge in self.edges if edge.path and edge.path not in tree]
         depth = {0: 0}
-        for number, edge in parents.items():  # parents come before children
-            depth[number] = depth[edge.near] + 1
+        for index, edge in parents.items():  # parents come before children
+            depth[index] = depth[edge.near] + 1
         heavy = set(parents) - set(weights.light)
-        for number, edge in reversed(parents.items()):
-            if number in heavy:
+        for index, edge in reversed(parents.items()):
+            if index in heavy:
                 heavy.add(edge.near)
         return Cost(
-            bare=sum(number in weights.light and number not in heavy for number in parents),
+            bare=sum(index in weights.light and index not in heavy for index in parents),
             needed=sum(edge.path in weights.needed for edge in cut),
             entries=sum(
                 weights.rows[edge.path] * sum(self._columns(item) for item in way(parents, edge.near, edge.far))
@@ -147,7 +147,7 @@ class Cuts:
             for other in self.exchanged(heapq.heappop(waiting)[2]):
                 if other not in seen:
                     seen.add(other)
-                    found = (self.cost(other), next(count), other)
-                    heapq.heappush(waiting, found)
-                    best = min(best, found)
+                    candidate = (self.cost(other), next(count), other)
+                    heapq.heappush(waiting, candidate)
+                    best = min(best, candidate)
         return best[2] if best[0] < least[0] else tree

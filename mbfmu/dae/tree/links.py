@@ -14,7 +14,8 @@ from mbfmu.model.relative import cross
 from mbfmu.model.traced import traced
 
 GAUGE = 0.75
-"""Trace of inertia that a quaternion's norm is given where the body itself has none, kg.m2."""
+"""Trace of the inertia, kg.m2, from which a quaternion's norm gets its mass where the body has no inertia of its
+own."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,8 @@ class Branch:
 
     def outward(self) -> Relative:
         """Return pose and motion of the far frame seen from the near one."""
-        found = Relative(self.carried.pose, self.carried.velocity, self.carried.w_b)
-        return found if self.forward else found.inverse()
+        relative = Relative(self.carried.pose, self.carried.velocity, self.carried.w_b)
+        return relative if self.forward else relative.inverse()
 
 
 def bond(bodies: Bodies, edge: Edge) -> Branch:
@@ -112,16 +113,17 @@ class Links:
 
     def add(self, branch: Branch) -> None:
         """Add a branch whose near group has a link, or is the world."""
+        # Names and symbols of the branch's coordinates, with those of a flexible far group
         bodies, shape = self._bodies, self._bodies.shape_of(branch.far)
         near = bodies.shape_of(branch.near)
-        own = [
+        names = [
             label
             for name, symbol in branch.carried.coordinates.items()
             for label in labels(f"{branch.label}.{name}", symbol)
         ]
         if shape is not None:
-            own += shape.names
-        columns = slice(len(self.names), len(self.names) + len(own))
+            names += shape.names
+        columns = slice(len(self.names), len(self.names) + len(names))
         q, v = (
             ca.vertcat(ca.SX(0, 1), *items.values(), *moved)
             for items, moved in (
@@ -129,6 +131,7 @@ class Links:
                 (branch.carried.rates, [shape.rate] if shape else []),
             )
         )
+        # Pose and motion of the link frame, seen from the parent's link frame
         outward = branch.outward()
         inner = branch.stop
         if shape is not None:
@@ -137,6 +140,7 @@ class Links:
         carrier, (v_P, w_P) = self.frames[branch.near], self._rates[branch.near]
         relative = _bending(anchor, near) @ outward
         across = relative.pose
+        # The link, its pose in the world and its velocity there
         self._inner[branch.far], self._link_of[branch.far] = inner, len(self.links)
         parent = self._link_of[branch.near]
         there = carrier @ across
@@ -147,15 +151,16 @@ class Links:
         self._rates[branch.far] = _motion_in_world(
             v_P, w_P, carrier.R, across.r, across.R, relative.velocity, relative.w
         )
+        # Unit quaternions |Q|^2 - 1 = 0, and all coordinates so far
         self.intrinsic += [(branch.label, ca.sumsqr(q[part]) - 1) for part in branch.quaternions]
-        self.names += own
+        self.names += names
         self.q, self.v = ca.vertcat(self.q, q), ca.vertcat(self.v, v)
 
-    def origin(self, number: int) -> tuple[Pose, SX, SX]:
+    def origin(self, index: int) -> tuple[Pose, SX, SX]:
         """Return pose, velocity and angular velocity (in its axes) of a group's origin."""
         planar = self._bodies.planar
-        inner, placed = self._inner[number], self.frames[number]
-        v_0, w = self._rates[number]
+        inner, placed = self._inner[index], self.frames[index]
+        v_0, w = self._rates[index]
         back = inner.inverse()
         pose = placed @ back
         return Pose(pose.r, pose.angle, pose.R), _moved(v_0, w, placed.R, back.r), w if planar else inner.R @ w
@@ -226,6 +231,7 @@ def _link(
         v: their rates.
         columns: places of its coordinates in q and v of all links.
     """
+    # Motion relative to the parent: w = S_w v + Y_w eta', and its rate with vdot = 0, which is b_w
     across, velocity, w = relative.pose, ca.sparsify(relative.velocity), relative.w
     near, shape = bodies.shape_of(branch.near), bodies.shape_of(branch.far)
     S_w, S_r = ca.jacobian(w, v), ca.jacobian(velocity, v)
@@ -233,9 +239,11 @@ def _link(
     b_w, b_r = ca.jtimes(w, *moving), ca.jtimes(velocity, *moving)
     R, r = ca.sparsify(across.R), across.r
     Y_w, Y_r = (ca.jacobian(item, ca.SX(0, 1) if near is None else near.rate) for item in (w, velocity))
+    # The same in the axes of the link; in the plane all in those of the world
     if bodies.planar:  # all in the axes of the world
         r, velocity, S_r, b_r = carrier.R @ r, carrier.R @ velocity, carrier.R @ S_r, carrier.R @ b_r
         Y_r = carrier.R @ Y_r
+    # Mass m, first moment h = m c and inertia J about the link's origin: J_CM + m K^T K (Steiner), K = lever(c)
     bent = None
     if shape is not None:
         m, h, J, bent = elastic(bodies, shape, there.R if bodies.planar else ca.SX.eye(3))
@@ -250,12 +258,14 @@ def _link(
         K = lever(ca.sparsify(c))
         m, h = inertia.m, inertia.m * ca.sparsify(c)
         J += inertia.m * K.T @ K
+    # Inertia mu0 Q Q^T of each quaternion's norm, so that M is regular, and its force mu0 |Qdot|^2 Q
     regular, regular_bias = ca.SX(v.numel(), v.numel()), ca.SX(v.numel(), 1)
     for part in branch.quaternions:
         plain = J if shape is None else ca.substitute(J, shape.eta, ca.SX.zeros(shape.eta.numel()))
         mu0 = 4 * (GAUGE if J.is_zero() else ca.trace(plain)) / 3
         regular[part, part] = mu0 * q[part] @ q[part].T
         regular_bias[part] = mu0 * ca.sumsqr(v[part]) * q[part]
+    # Inertia of a rotor, which moves with the joint's axis alone
     rotor = bodies.rotors.get(branch.label)
     if rotor is not None and v.numel():
         regular[0, 0] = rotor

@@ -245,14 +245,16 @@ def inverse_dynamics(
         Generalised forces, SX (n,); and for each link the force, and the moment about the link's origin, that its joint
         transmits to it, in its axes.
     """
+    # Outward: the accelerations alpha and a of each link, and the force and moment that they take, I a + v x* I v
     alpha: list[SX] = []
     a: list[SX] = []
     turning: list[SX] = []  # what gives the acceleration of a point at r: W + alpha~
     force: list[SX] = []
     moment: list[SX] = []
     effort: list[SX] = []
-    for number, link in enumerate(links):
-        x_w, x_v = moves.b_w[number], moves.b_v[number]
+    # From the parent's, with the terms due to velocities, then with S vdot of the joint
+    for index, link in enumerate(links):
+        x_w, x_v = moves.b_w[index], moves.b_v[index]
         if link.parent < 0:
             x_w, x_v = link.down(x_w), link.down(x_v - gravity)
         else:
@@ -265,12 +267,14 @@ def inverse_dynamics(
                 x_w, x_v = x_w + link.Y.w @ bent, x_v + link.Y.v @ bent
         alpha.append(x_w)
         a.append(x_v)
-        n, f, e = moves.forces[number]
-        spread, f, n = _inertia_forces(link.m, link.h, link.J, moves.W[number], x_w, x_v, n, f)
+        # Force and moment of the inertia, and of the velocities
+        n, f, e = moves.forces[index]
+        spread, f, n = _inertia_forces(link.m, link.h, link.J, moves.W[index], x_w, x_v, n, f)
         turning.append(spread)
         force.append(f)
         moment.append(n)
         effort.append(e)
+        # Coupling C and inertia E of shape coordinates
         if link.elastic:
             C_w, C_v = link.elastic.C_w, link.elastic.C_v
             effort[-1] += C_w.T @ x_w + C_v.T @ x_v
@@ -280,22 +284,23 @@ def inverse_dynamics(
                 moment[-1] += C_w @ bent
                 effort[-1] += link.elastic.E @ bent
         if outer:
-            force[-1] -= outer[number][0]
-            moment[-1] -= outer[number][1]
+            force[-1] -= outer[index][0]
+            moment[-1] -= outer[index][1]
+    # Inward: generalised forces tau = S^T f; the parent bears what its children do
     tau: list[SX] = [ca.SX(0, 1)] * len(links)
-    for number in reversed(range(len(links))):
-        link = links[number]
-        own = link.S_w.T @ moment[number] + link.S_v.T @ force[number] + link.regular_bias
+    for index in reversed(range(len(links))):
+        link = links[index]
+        tau_i = link.S_w.T @ moment[index] + link.S_v.T @ force[index] + link.regular_bias
         if vdot is not None:
-            own += link.regular @ vdot[link.columns, :]
+            tau_i += link.regular @ vdot[link.columns, :]
         if link.elastic:
-            own[link.inner] += effort[number]
-        tau[number] = own
+            tau_i[link.inner] += effort[index]
+        tau[index] = tau_i
         if link.Y is not None:
-            effort[link.parent] += link.Y.effort(moment[number], force[number])
+            effort[link.parent] += link.Y.effort(moment[index], force[index])
         P = link.parent
         if P >= 0:
-            force[P], moment[P] = _handed_on(force[P], moment[P], force[number], moment[number], link.r, *link.turn)
+            force[P], moment[P] = _handed_on(force[P], moment[P], force[index], moment[index], link.r, *link.turn)
     return placed(links, tau), force, moment
 
 
@@ -365,34 +370,36 @@ def regularising(links: Sequence[Link], v: SX) -> SX:
 
 def mass_matrix(links: Sequence[Link]) -> SX:
     """Return the joint-space inertia, SX (n, n), by the composite rigid body algorithm."""
+    # Inward: the mass m, first moment h and inertia J of each link with all that it carries
     n = max((link.columns.stop for link in links), default=0)
     m, h, J = ([getattr(link, name) for link in links] for name in ("m", "h", "J"))
     C_w, C_v, E = shape_inertias(links)
-    for number in reversed(range(len(links))):
-        link, P = links[number], links[number].parent
+    for index in reversed(range(len(links))):
+        link, P = links[index], links[index].parent
         if link.Y is not None:
-            L = lever(h[number])
-            n_, f = J[number] @ link.Y.w + L.T @ link.Y.v, m[number] * link.Y.v + L @ link.Y.w
+            L = lever(h[index])
+            n_, f = J[index] @ link.Y.w + L.T @ link.Y.v, m[index] * link.Y.v + L @ link.Y.w
             carry(link, link.Y, n_, f, C_w, C_v, E)
         if P >= 0:  # mass properties about the parent's origin, in its axes
-            added = m[number], link.up(h[number]), link.up_matrix(J[number])
+            added = m[index], link.up(h[index]), link.up_matrix(J[index])
             m[P], h[P], J[P] = _composite(m[P], h[P], J[P], *added, link.r)
             h[P], J[P] = ca.sparsify(h[P]), ca.sparsify(J[P])
-    own, others = ca.SX(n, n), ca.SX(n, n)
+    # Inward again: forces [f; n] = I S of each column, and M_ij = S_i^T [f; n]_j along the way to the world
+    diagonal, others = ca.SX(n, n), ca.SX(n, n)
     # of links farther out: columns, their forces and moments, and their forces on the link's shape coordinates
     felt: list[list[tuple[list[int], SX, SX, SX]]] = [[] for _ in links]
-    for number in reversed(range(len(links))):
-        link, K = links[number], lever(h[number])  # the force of alpha, and transposed the moment of a
-        f = m[number] * link.S_v + K @ link.S_w
-        n_ = J[number] @ link.S_w + K.T @ link.S_v
-        n_, f, own[link.columns, link.columns] = on_own_rates(link, n_, f, C_w[number], C_v[number], E[number])
-        columns = [column for found, *_ in felt[number] for column in found]
-        f_out = ca.horzcat(ca.SX(f.shape[0], 0), *(found for _, found, _, _ in felt[number]))
-        n_out = ca.horzcat(ca.SX(n_.shape[0], 0), *(found for _, _, found, _ in felt[number]))
+    for index in reversed(range(len(links))):
+        link, K = links[index], lever(h[index])  # the force of alpha, and transposed the moment of a
+        f = m[index] * link.S_v + K @ link.S_w
+        n_ = J[index] @ link.S_w + K.T @ link.S_v
+        n_, f, diagonal[link.columns, link.columns] = on_own_rates(link, n_, f, C_w[index], C_v[index], E[index])
+        columns = [column for item, *_ in felt[index] for column in item]
+        f_out = ca.horzcat(ca.SX(f.shape[0], 0), *(item for _, item, _, _ in felt[index]))
+        n_out = ca.horzcat(ca.SX(n_.shape[0], 0), *(item for _, _, item, _ in felt[index]))
         if columns and f.shape[1]:
             block = link.S_w.T @ n_out + link.S_v.T @ f_out
             if link.elastic:
-                block[link.inner, :] += ca.horzcat(*(found for _, _, _, found in felt[number]))
+                block[link.inner, :] += ca.horzcat(*(item for _, _, _, item in felt[index]))
             others[link.columns, columns] = block
         if link.parent >= 0:
             f_all, n_all, e_out = ca.horzcat(f, f_out), ca.horzcat(n_, n_out), ca.SX(0, 0)
@@ -401,7 +408,7 @@ def mass_matrix(links: Sequence[Link]) -> SX:
             f_out = link.up(f_all)
             n_out = link.up(n_all) + lever(link.r).T @ f_out
             felt[link.parent].append(([*range(link.columns.start, link.columns.stop), *columns], f_out, n_out, e_out))
-    return own + others + others.T
+    return diagonal + others + others.T
 
 
 @traced
@@ -413,8 +420,10 @@ def _composite(m: SX, h: SX, J: SX, m_C: SX, h_C: SX, J_C: SX, r: SX) -> tuple[S
 
 def shape_inertias(links: Sequence[Link]) -> tuple[list[SX], list[SX], list[SX]]:
     """Return C_w, C_v and E of each link; empty for rigid ones."""
-    own = [(link.elastic.C_w, link.elastic.C_v, link.elastic.E) if link.elastic else (ca.SX(),) * 3 for link in links]
-    return [item[0] for item in own], [item[1] for item in own], [item[2] for item in own]
+    inertias = [
+        (link.elastic.C_w, link.elastic.C_v, link.elastic.E) if link.elastic else (ca.SX(),) * 3 for link in links
+    ]
+    return [item[0] for item in inertias], [item[1] for item in inertias], [item[2] for item in inertias]
 
 
 def on_own_rates(link: Link, n: SX, f: SX, C_w: SX, C_v: SX, E: SX) -> tuple[SX, SX, SX]:

@@ -90,11 +90,13 @@ def rigid_groups(
     Raises:
         FrameConnectionError: a connection joins two frames that are rigidly connected already.
     """
+    # Frames of parts that coincide; of rigid parts, those each touches
     owner = {f"{path}.{frame}": path for path, frames in local.items() for frame in frames}
     fixed = [sorted(frame for frame in node if frame in owner) for node in nodes_of(mechanism)]
     _refuse_rigid_loops(fixed, owner)
     rigid = [[frame for frame in frames if owner[frame] not in flexible] for frames in fixed]
     touching = {frame: [other for other in frames if other != frame] for frames in rigid for frame in frames}
+    # From each part along rigid connections: poses of all frames, seen from the first part's origin
     seen: set[str] = set()
     groups: list[Group] = []
     for first in [mechanism.world, *mechanism.of(Part)]:
@@ -117,6 +119,7 @@ def rigid_groups(
                         inner = local[partner][other.removeprefix(partner + ".")]
                         origins.append((partner, poses[name] @ inner.inverse()))
         groups.append(Group(tuple(members), poses))
+    # Joints between which there is no part meet in groups without one; flexible parts are bonded to a hub
     ends = {f"{path}.{frame}" for path, joint in mechanism.of(Joint).items() for frame in joint.frames}
     bare = (node for node in nodes_of(mechanism) if not node & owner.keys() and len(node & ends) > 1)
     here = identity(mechanism.planar)
@@ -162,9 +165,9 @@ def anchors_of(
     Raises:
         FrameConnectionError: a frame is connected to no part.
     """
-    group_of = {frame: number for number, group in enumerate(groups) for frame in group.poses}
+    group_of = {frame: index for index, group in enumerate(groups) for frame in group.poses}
     parts = mechanism.of(Part)
-    found: dict[str, tuple[int, str]] = {}
+    anchors: dict[str, tuple[int, str]] = {}
     for node in nodes_of(mechanism):
         solid_first = sorted(node, key=lambda frame: (frame.rpartition(".")[0] in flexible, frame))
         anchor = next((frame for frame in solid_first if frame in group_of), None)
@@ -173,8 +176,8 @@ def anchors_of(
                 continue
             if anchor is None:
                 raise FrameConnectionError(f"'{frame}' reaches no part and no other joint: connect it to a body")
-            found[frame] = (group_of[anchor], anchor)
-    return found
+            anchors[frame] = (group_of[anchor], anchor)
+    return anchors
 
 
 def spanning_tree(
@@ -184,7 +187,7 @@ def spanning_tree(
     where: dict[str, tuple[int, str]],
     weights: CutWeights,
     carrying: Collection[str],
-    own: Collection[int] = (),
+    alone: Collection[int] = (),
 ) -> Tree:
     """Return the spanning tree outward from the world: bonds, then joints of least freedom; its cuts are the cheapest.
 
@@ -195,13 +198,14 @@ def spanning_tree(
         where: group and part's frame of each frame.
         weights: what the joints cost.
         carrying: the joints that may carry coordinates; where others lead to, a group has its own.
-        own: numbers of the groups that have coordinates of their own wherever a joint leads to them.
+        alone: numbers of the groups that have coordinates of their own wherever a joint leads to them.
 
     Raises:
         FrameConnectionError: a joint has both ends on one body, or a body is not connected to the world.
     """
+    # Edges of the graph of groups: joints, and bonds before all of them
     edges: list[tuple[int, Edge]] = []
-    group_of = {frame: number for number, group in enumerate(groups) for frame in group.poses}
+    group_of = {frame: index for index, group in enumerate(groups) for frame in group.poses}
     for path in mechanism.of(Joint):
         (a, start), (b, stop) = where[f"{path}.frame_a"], where[f"{path}.frame_b"]
         if a == b:
@@ -209,20 +213,23 @@ def spanning_tree(
         edges.append((weights.rank[path], Edge(path, a, b, True, start, stop, path not in carrying)))
     first = min(weights.rank.values(), default=0) - 1
     edges += [(first, Edge("", group_of[a], group_of[b], True, a, b)) for a, b in bonds]
+    # A first tree outward from the world, which must reach all moving parts
     order = _grown(edges, len(groups))
     reached = {0, *(edge.far for edge in order)}
-    for number, group in enumerate(groups):
-        if number not in reached and any(isinstance(mechanism.components[part], MovingPart) for part in group.parts):
+    for index, group in enumerate(groups):
+        if index not in reached and any(isinstance(mechanism.components[part], MovingPart) for part in group.parts):
             raise FrameConnectionError(
                 f"body '{group.parts[0]}' is not connected to the world by joints: connect it; "
                 "a free body hangs on a FreeMotion joint"
             )
+    # The tree whose cut joints cost least
     tree = frozenset(edge.path for edge in order if edge.path and not edge.free)
     cheapest = Cuts([edge for _, edge in edges], [edge.far for edge in order if edge.free], weights).cheapest(tree)
     if cheapest != tree:
         kept = cheapest | {edge.path for edge in order if edge.free or not edge.path}
         order = _grown([(key, edge) for key, edge in edges if edge.path in kept], len(groups))
-    order = tuple(edge._replace(free=edge.free or bool(edge.path and edge.far in own)) for edge in order)
+    # Groups with coordinates of their own; every joint off the tree closes a loop
+    order = tuple(edge._replace(free=edge.free or bool(edge.path and edge.far in alone)) for edge in order)
     on_tree, parents = {edge.path for edge in order}, {edge.far: edge for edge in order}
     loops = tuple(
         (edge.path, *(item.path for item in way(parents, edge.near, edge.far) if item.path))
@@ -239,7 +246,7 @@ def _grown(edges: Sequence[tuple[int, Edge]], count: int) -> tuple[Edge, ...]:
         edges: with their keys.
         count: number of groups.
     """
-    leaving: dict[int, list[tuple[int, Edge]]] = {number: [] for number in range(count)}
+    leaving: dict[int, list[tuple[int, Edge]]] = {index: [] for index in range(count)}
     for key, edge in edges:
         leaving[edge.near].append((key, edge))
         leaving[edge.far].append((key, edge.turned()))

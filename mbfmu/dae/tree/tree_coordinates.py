@@ -24,7 +24,7 @@ def tree_coordinates(bodies: Bodies, tree: Links) -> Coordinates:
         bodies: the bodies.
         tree: their links.
     """
-    origins = [tree.origin(number) for number in range(len(bodies.groups))]
+    origins = [tree.origin(index) for index in range(len(bodies.groups))]
     return Coordinates(
         names=tuple(tree.names),
         q=tree.q,
@@ -50,8 +50,8 @@ def _branch(bodies: Bodies, edge: Edge) -> Branch:
         return bond(bodies, edge)
     component: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
     carried, quaternions = _carried(bodies, path, component)
-    places = bodies.groups[near].poses[start], bodies.groups[far].poses[stop]
-    return Branch(near, far, path, carried, quaternions, forward, *places)
+    poses = bodies.groups[near].poses[start], bodies.groups[far].poses[stop]
+    return Branch(near, far, path, carried, quaternions, forward, *poses)
 
 
 def _carried(bodies: Bodies, path: str, joint: Joint) -> tuple[Carried, tuple[slice, ...]]:
@@ -79,16 +79,16 @@ def _twist(bodies: Bodies, path: str, joint: Joint, coordinates: dict[str, SX], 
     """Return a joint's twist at coordinates that need not be symbols."""
     plain = bodies.symbols_of(path)
     moving = bodies.symbols_of(path)
-    found = joint.twist(bodies.values[path], plain, moving)
+    twist = joint.twist(bodies.values[path], plain, moving)
     old = ca.vertcat(ca.SX(0, 1), *plain.values(), *moving.values())
     new = ca.vertcat(ca.SX(0, 1), *(coordinates[name] for name in plain), *(rates[name] for name in moving))
-    velocity, w_b = ca.substitute(list(found), [old], [new])
+    velocity, w_b = ca.substitute(list(twist), [old], [new])
     return velocity, w_b
 
 
-def _free(bodies: Bodies, number: int) -> tuple[str, Carried, tuple[slice, ...]]:
+def _free(bodies: Bodies, index: int) -> tuple[str, Carried, tuple[slice, ...]]:
     """Return the coordinates of a body that no joint carries: position of its centre of mass, and orientation."""
-    owner = bodies.owner(number)
+    owner = bodies.owner(index)
     sizes = {"x": 1, "y": 1, "phi": 1} if bodies.planar else {"r": 3, "Q": 4}
     coordinates = {name: ca.SX.sym(f"{owner}.{name}", size) for name, size in sizes.items()}
     rates = {name: ca.SX.sym(f"der({owner}.{name})", size) for name, size in sizes.items()}

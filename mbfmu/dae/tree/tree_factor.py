@@ -42,28 +42,32 @@ class TreeFactor:
 
     def __init__(self, M: SX) -> None:
         self._n = M.shape[0]
+        # Lower triangle of M, from which the outer joints are taken one by one
         rest = {(i, j): M[i, j] for i, j in zip(*M.sparsity().get_triplet(), strict=True) if j <= i}
         self._inner: list[list[int]] = [[]] * self._n
         self._D = [ca.SX()] * self._n
         self._over = [ca.SX()] * self._n  # -1 / D, as of b (1 / D) CasADi makes b / D, and divisions are slow
         self._L: dict[tuple[int, int], SX] = {}  # -L
+        # D_i = M_ii, L_ij = M_ij / D_i, and M_jk - L_ij D_i L_ik remains, for joints j and k between i and the world
         for i in reversed(range(self._n)):
             inner = self._inner[i] = [j for j in range(i) if (i, j) in rest]
             self._D[i] = rest[i, i]
             if inner:
                 self._over[i] = -1 / rest[i, i]
-            for number, j in enumerate(inner):
+            for index, j in enumerate(inner):
                 self._L[i, j] = rest[i, j] * self._over[i]
-                for k in inner[: number + 1]:
+                for k in inner[: index + 1]:
                     rest[j, k] = rest.get((j, k), 0) + self._L[i, j] * rest[i, k]
 
     def solve(self, b: SX) -> SX:
         """Return M^-1 b, shape (n,)."""
+        # L^T y = b, from the outermost joint inward
         y = ca.vertsplit(ca.densify(b)) if self._n else []
         x: list[SX] = []
         for i in reversed(range(self._n)):
             for j in self._inner[i]:
                 y[j] = y[j] + self._L[i, j] * y[i]
+        # L x = D^-1 y, outward
         for i, inner in enumerate(self._inner):
             if inner:
                 x.append(sum((self._L[i, j] * x[j] for j in inner), ca.SX(0)) - y[i] * self._over[i])

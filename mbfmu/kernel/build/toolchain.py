@@ -75,7 +75,7 @@ GNU = "Free Software Foundation"
 OWN = ("-march=native", "-mtune=generic")
 """Flags for all instructions of this processor; the costs that gcc assumes for it cost 2 to 6 per cent more."""
 SCANT = 50e6
-"""Free bytes of a disk below which they are told where a compiler fails."""
+"""Free space of a disk, bytes, below which the message on a compiler that failed mentions it."""
 INCLUDED = re.compile(r'#include "(.+)"')
 """Includes of the files that are compiled, all of which mbfmu writes."""
 UNPAIRED = "-fno-tree-slp-vectorize"
@@ -142,11 +142,11 @@ def local() -> Toolchain | None:
     Raises:
         UsageError: the environment variable `LEVEL` holds no level of optimisation.
     """
-    found, processor = host(), _processor()
-    known = found and any(name in found.version for name in (GNU, "clang"))
-    if found is None or not known or not processor or found.optimisation or _is_zig(found):
-        return found
-    return replace(found, compiling=(*found.compiling, *OWN, UNPAIRED), processor=processor)
+    compiler, processor = host(), _processor()
+    known = compiler and any(name in compiler.version for name in (GNU, "clang"))
+    if compiler is None or not known or not processor or compiler.optimisation or _is_zig(compiler):
+        return compiler
+    return replace(compiler, compiling=(*compiler.compiling, *OWN, UNPAIRED), processor=processor)
 
 
 def host() -> Toolchain | None:
@@ -182,8 +182,8 @@ def _processor() -> str:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
     except OSError:
         return ""
-    told = dict(re.findall(r"^(model name|flags)\s*: (.*)$", first, re.MULTILINE))
-    return "\n".join(told.values()) if len(told) == 2 else ""
+    reported = dict(re.findall(r"^(model name|flags)\s*: (.*)$", first, re.MULTILINE))
+    return "\n".join(reported.values()) if len(reported) == 2 else ""
 
 
 def remedy() -> str:
@@ -240,13 +240,13 @@ def tcc() -> Toolchain | None:
     if not os.access(tcc_bin_path(), os.R_OK | os.X_OK):  # such as on a file system without programs
         return None
     windows, headers = sys.platform == "win32", files("mbfmu.kernel") / "c" / "freestanding"
-    own = tcc_lib_dir() if windows else f"{tcc_lib_dir()}/tcc"
+    folder = tcc_lib_dir() if windows else f"{tcc_lib_dir()}/tcc"
     return Toolchain(
-        (tcc_bin_path(), f"-B{own}"),
+        (tcc_bin_path(), f"-B{folder}"),
         f"tcc {hashlib.sha256(Path(tcc_bin_path()).read_bytes()).hexdigest()}",  # its version takes 6 ms to be found
         ".dll" if windows else ".so",
-        ("-nostdinc", f"-I{headers}", f"-I{own}/include"),
-        () if windows else ("-nostdlib", "-Wl,-Bsymbolic", f"{own}/libtcc1.a"),
+        ("-nostdinc", f"-I{headers}", f"-I{folder}/include"),
+        () if windows else ("-nostdlib", "-Wl,-Bsymbolic", f"{folder}/libtcc1.a"),
         "-O0",
         headers="".join(headers.joinpath(name).read_text(encoding="utf-8") for name in FREESTANDING),
     )
@@ -263,8 +263,8 @@ def for_kernels(portable: bool = False) -> Toolchain | None:
     Raises:
         UsageError: the environment variable `LEVEL` holds no level of optimisation.
     """
-    found = host() if portable else local()
-    return (tcc() or found) if found is None or found.optimisation == "-O0" else found
+    compiler = host() if portable else local()
+    return (tcc() or compiler) if compiler is None or compiler.optimisation == "-O0" else compiler
 
 
 def unoptimised() -> Toolchain | None:
@@ -273,8 +273,8 @@ def unoptimised() -> Toolchain | None:
     Raises:
         UsageError: the environment variable `LEVEL` holds no level of optimisation.
     """
-    found = tcc() or host()
-    return found and replace(found, optimisation="-O0")
+    compiler = tcc() or host()
+    return compiler and replace(compiler, optimisation="-O0")
 
 
 def widths() -> tuple[int, ...]:
@@ -332,11 +332,11 @@ def ahead(toolchain: Toolchain) -> Iterator[Ahead]:
     """
     try:
         with tempfile.TemporaryDirectory(prefix="mbfmu-") as folder:
-            found = Ahead(toolchain, folder)
+            result = Ahead(toolchain, folder)
             try:
-                yield found
+                yield result
             finally:
-                for process in found.running.values():
+                for process in result.running.values():
                     if process.returncode is None:
                         process.kill()
                         process.communicate()
@@ -360,11 +360,11 @@ def built(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun: Ah
         MbfmuError: there is no room for the library, not even where temporary files are.
     """
     try:
-        place = _place(sources, toolchain, name)
-        if library := _kept_before(place):
+        path = _place(sources, toolchain, name)
+        if library := _kept_before(path):
             return library
         content = _compiled(sources, toolchain, name, begun)
-        return Library(content, _kept(place, content))
+        return Library(content, _kept(path, content))
     except OSError as error:
         raise _unwritten(error) from None
 
@@ -374,10 +374,10 @@ def cached(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Libra
     return _kept_before(_place(sources, toolchain, name))
 
 
-def _kept_before(place: Path) -> Library | None:
+def _kept_before(path: Path) -> Library | None:
     for folder in _folders():
-        if content := verified(folder / place):
-            return Library(content, folder / place)
+        if content := verified(folder / path):
+            return Library(content, folder / path)
     return None
 
 
@@ -388,7 +388,7 @@ def _place(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
     """
     flags = _all_flags(sources, toolchain)
     needed = _included(sources, flags)
-    told = [
+    facts = [
         *toolchain.command,
         toolchain.version,
         toolchain.processor,
@@ -397,7 +397,7 @@ def _place(sources: Mapping[str, str], toolchain: Toolchain, name: str) -> Path:
         *(flag for each in flags.values() for flag in each),
     ]
     texts = (sources[file] for file in needed)
-    key = hashlib.sha256("\n".join([name, *needed, *texts, *told]).encode()).hexdigest()[:32]
+    key = hashlib.sha256("\n".join([name, *needed, *texts, *facts]).encode()).hexdigest()[:32]
     return Path("kernels", f"{key}{toolchain.suffix}")
 
 
@@ -441,13 +441,13 @@ def _compiling(toolchain: Toolchain, file: str, flags: tuple[str, ...]) -> list[
 
 def _included(sources: Mapping[str, str], compiled: Iterable[str]) -> list[str]:
     """Return the names of files with those of all that they include."""
-    found, waiting = set(), list(compiled)
+    included, waiting = set(), list(compiled)
     while waiting:
         file = waiting.pop()
-        if file in sources and file not in found:
-            found.add(file)
+        if file in sources and file not in included:
+            included.add(file)
             waiting += INCLUDED.findall(sources[file])
-    return sorted(found)
+    return sorted(included)
 
 
 def _folders() -> list[Path]:
@@ -502,16 +502,16 @@ def alone(zigs: Path) -> Iterator[None]:
             list_folder(zigs, PARTS)
 
 
-def _kept(place: Path, content: bytes) -> Path:
+def _kept(target: Path, content: bytes) -> Path:
     """Keep a library in the user's cache, or else as long as this process lasts; return its path."""
-    path = _folders()[-1] / place
+    path = _folders()[-1] / target
     try:
         keep(path, content)
     except UsageError:
         raise
     except MbfmuError as error:
         warnings.warn(f"{error}; what was compiled lasts as long as this process", RuntimeWarning, stacklevel=2)
-        path = passing_folder() / place
+        path = passing_folder() / target
         keep(path, content)
     return path
 

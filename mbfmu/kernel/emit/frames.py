@@ -72,27 +72,27 @@ def instructions(function: Any) -> list[Instruction]:
     Raises:
         KernelError: a result is not whole.
     """
-    found: list[Instruction] = []
+    result: list[Instruction] = []
     current: dict[int, int] = {}  # CasADi's number of a place -> value in it
     size: dict[int, int] = {}
     stored = [0] * function.n_out()
     for k in range(function.n_instructions()):
-        code, node, places = function.instruction_id(k), function.instruction_MX(k), function.instruction_output(k)
-        given = () if code == ca.OP_INPUT else tuple(current[place] for place in function.instruction_input(k))
+        code, node, registers = function.instruction_id(k), function.instruction_MX(k), function.instruction_output(k)
+        operands = () if code == ca.OP_INPUT else tuple(current[register] for register in function.instruction_input(k))
         if code == ca.OP_OUTPUT:
-            which = places[0]
-            found.append(Instruction(code, None, given, (), which, stored[which]))
-            stored[which] += size[given[0]]
+            which = registers[0]
+            result.append(Instruction(code, None, operands, (), which, stored[which]))
+            stored[which] += size[operands[0]]
             continue
-        made = tuple(len(size) + number if place >= 0 else -1 for number, place in enumerate(places))
-        for number, place, pattern in zip(made, places, _patterns(code, node), strict=True):
+        made = tuple(len(size) + index if register >= 0 else -1 for index, register in enumerate(registers))
+        for index, register, pattern in zip(made, registers, _patterns(code, node), strict=True):
             size[len(size)] = pattern.nnz()
-            current[place] = number
-        found.append(Instruction(code, node, given, made))
+            current[register] = index
+        result.append(Instruction(code, node, operands, made))
     for which, count in enumerate(stored):
         if count != function.nnz_out(which):
             raise KernelError(f"result {which} of '{function.name()}' is not whole")
-    return found
+    return result
 
 
 def callees(function: Any) -> tuple[Any, ...]:
@@ -147,25 +147,25 @@ def _case(function: Any, called: Any, how: Written, tables: Tables) -> tuple[str
             [function.sparsity_out(k) for k in range(called.n_out())],
         ),
     ]
-    if all(own == given for own, given in patterns):
+    if all(pattern == supplied for pattern, supplied in patterns):
         return f"{how.name}(arg + 1, res, w);", how.work
     room, before, after = 0, [], []
-    places: list[list[str]] = [[], []]
-    for which, (own, given) in enumerate(patterns):
-        for k, (inner, outer) in enumerate(zip(own, given, strict=True)):
+    addresses: list[list[str]] = [[], []]
+    for which, (pattern, supplied) in enumerate(patterns):
+        for k, (inner, outer) in enumerate(zip(pattern, supplied, strict=True)):
             whole = f"res[{k}]" if which else f"arg[{k + 1}]"
             if inner == outer:
-                places[which].append(whole)
+                addresses[which].append(whole)
                 continue
-            place, source, target = f"w + {room}", *((inner, outer) if which else (outer, inner))
-            places[which].append(place)
+            address, source, target = f"w + {room}", *((inner, outer) if which else (outer, inner))
+            addresses[which].append(address)
             at = tables.name("int", map(str, _places(ca.project(_numbered(source), target)) or [0]))
             if which:
-                after.append(f"if ({whole}) gather({place}, {at}, {target.nnz()}, {whole});")
+                after.append(f"if ({whole}) gather({address}, {at}, {target.nnz()}, {whole});")
             else:
-                before.append(f"gather({whole}, {at}, {target.nnz()}, {place});")
+                before.append(f"gather({whole}, {at}, {target.nnz()}, {address});")
             room += inner.nnz()
-    arguments, results = (", ".join(each) for each in places)
+    arguments, results = (", ".join(each) for each in addresses)
     call = f"{how.name}((const V *const[]){{{arguments}}}, (V *const[]){{{results}}}, w + {room});"
     return f"{{ {' '.join([*before, call, *after])} }}", room + how.work
 
@@ -203,10 +203,10 @@ class MatrixText:
                 self._store(item)
             else:
                 self._values.update(zip(item.made, self._results(item), strict=True))
-            for number in ended[k]:
-                if number in self._rooms:
-                    place, size = self._rooms.pop(number)
-                    self._free[size].append(place)
+            for index in ended[k]:
+                if index in self._rooms:
+                    offset, size = self._rooms.pop(index)
+                    self._free[size].append(offset)
         if first_optional < len(self._instructions):
             self._lines.append("}")
 
@@ -224,8 +224,8 @@ class MatrixText:
         """Return the instructions that use each value."""
         users = defaultdict(list)
         for item in self._instructions:
-            for number in item.given:
-                users[number].append(item)
+            for index in item.given:
+                users[index].append(item)
         return users
 
     def _scratch_of(self, item: Instruction) -> int:
@@ -244,12 +244,12 @@ class MatrixText:
         for k in reversed(range(len(self._instructions))):
             item = self._instructions[k]
             within = _is_part(item) or self._is_inlined(item)
-            needed = max((last[number] for number in item.made if number in last), default=k) if within else k
-            for number in item.given:
-                last[number] = max(last.get(number, 0), needed)
+            needed = max((last[index] for index in item.made if index in last), default=k) if within else k
+            for index in item.given:
+                last[index] = max(last.get(index, 0), needed)
         ended = defaultdict(list)
-        for number, k in last.items():
-            ended[k].append(number)
+        for index, k in last.items():
+            ended[k].append(index)
         return ended
 
     def _is_inlined(self, item: Instruction) -> bool:
@@ -259,81 +259,81 @@ class MatrixText:
         users = self._users[item.made[0]]
         return len(users) == 1 and users[0].code in OPERATIONS and users[0].node.nnz() == item.node.nnz()
 
-    def _new(self, number: int, pattern: Any) -> Value:
+    def _new(self, index: int, pattern: Any) -> Value:
         """Return the place to write a value to."""
         size, label = int(pattern.nnz()), len(self._lines)
-        for user in self._users[number]:
+        for user in self._users[index]:
             if user.code == ca.OP_OUTPUT and user.which not in self._unwanted:
                 return Value(f"res[{user.which}]", pattern).part(user.offset, pattern)
         if size == 1:
             self._lines.append(f"V s{label};")
             return Value(f"&s{label}", pattern)
         if self._free[size]:
-            place = self._free[size].pop()
+            offset = self._free[size].pop()
         else:
-            place = self._size
+            offset = self._size
             self._size += size
-        self._rooms[number] = place, size
-        self._lines.append(f"V *const v{label} = w + {self._scratch + place};")
+        self._rooms[index] = offset, size
+        self._lines.append(f"V *const v{label} = w + {self._scratch + offset};")
         return Value(f"v{label}", pattern)
 
     def _store(self, item: Instruction) -> None:
         """Write a part of a result, if it is not there already."""
         value = self._values[item.given[0]]
-        place = Value(f"res[{item.which}]", value.pattern).part(item.offset, value.pattern)
-        if place.text != value.text and value.size:
+        target = Value(f"res[{item.which}]", value.pattern).part(item.offset, value.pattern)
+        if target.text != value.text and value.size:
             guard = f"if (res[{item.which}]) " if item.which in self._unwanted else ""
-            self._lines.append(f"{guard}copy({value.text}, {value.size}, {place.text});")
+            self._lines.append(f"{guard}copy({value.text}, {value.size}, {target.text});")
 
     def _results(self, item: Instruction) -> list[Value]:
         """Write an instruction; return its results."""
-        code, node, given = item.code, item.node, [self._values[number] for number in item.given]
+        code, node, operands = item.code, item.node, [self._values[index] for index in item.given]
         if code == ca.OP_CALL:
-            return self._call(item, given)
+            return self._call(item, operands)
         if code in SPLITS:
-            return list(_split(node.info()["output"], given[0]))
+            return list(_split(node.info()["output"], operands[0]))
         pattern = node.sparsity()
         if code == ca.OP_INPUT:
             info = node.info()
             return [Value(f"arg[{info['ind']}]", pattern).part(info["offset"], pattern)]
         if code == ca.OP_CONST:
-            numbers = [float(number) for number in node.to_DM().nonzeros()] or [0.0]
-            return [Value(self._tables.name("V", (f"ENTRY({literal(number)})" for number in numbers)), pattern)]
+            numbers = [float(entry) for entry in node.to_DM().nonzeros()] or [0.0]
+            return [Value(self._tables.name("V", (f"ENTRY({literal(entry)})" for entry in numbers)), pattern)]
         if code in SAME_NONZEROS:
-            return [given[0].part(0, pattern)]
+            return [operands[0].part(0, pattern)]
         if code == ca.OP_GETNONZEROS and (where := _side_by_side(node)) is not None:
-            return [given[0].part(where, pattern)]
+            return [operands[0].part(where, pattern)]
         if code in OPERATIONS:
-            return [self._by_elements(item, given)]
+            return [self._by_elements(item, operands)]
         result = self._new(item.made[0], pattern)
-        self._compute(item, given, result)
+        self._compute(item, operands, result)
         return [result]
 
-    def _compute(self, item: Instruction, given: list[Value], result: Value) -> None:
+    def _compute(self, item: Instruction, values: list[Value], result: Value) -> None:
         """Write an instruction whose result has a place of its own."""
         code, node = item.code, item.node
         if code in CONCATENATIONS:
             offset = 0
-            for value in given:
+            for value in values:
                 self._lines.append(f"copy({value.text}, {value.size}, {result.part(offset, value.pattern).text});")
                 offset += value.size
         elif code in REARRANGED:
             at = self._tables.name("int", map(str, REARRANGED[code](node)))
-            self._lines.append(f"gather({given[0].text}, {at}, {result.size}, {result.text});")
+            self._lines.append(f"gather({values[0].text}, {at}, {result.size}, {result.text});")
         elif code == ca.OP_MTIMES:
-            start, x, y = given
+            start, x, y = values
             patterns = [self._tables.pattern(value.pattern) for value in (x, y, result)]
             operands = f"{patterns[0]}, {x.text}, {patterns[1]}, {y.text}, {start.text}, {patterns[2]}, {result.text}"
             self._lines.append(f"multiply_add({operands}, w);")
         elif code in ASSIGNED:
-            whole, part = given
+            whole, part = values
             at = self._tables.name("int", map(str, _chosen(node.info())))
             self._lines.append(f"copy({whole.text}, {whole.size}, {result.text});")
             self._lines.append(
                 f"for (int i = 0; i < {part.size}; ++i) {result.text}[{at}[i]] {ASSIGNED[code]} {part.element('i')};"
             )
         elif code == ca.OP_SOLVE:
-            right, matrix = given
+            right, matrix = values
             factor, of = matrix.pattern, matrix.text
             if node.info()["tr"]:
                 factor = matrix.pattern.T
@@ -343,32 +343,34 @@ class MatrixText:
             name, _ = self._tables.factorisation(factor)
             self._lines.append(f"solve(&{name}, {of}, {right.text}, {result.pattern.size2()}, {result.text}, w);")
         elif code == ca.OP_NORM1:
-            self._lines.append(f"{result.element('0')} = norm_1({given[0].text}, {given[0].size});")
+            self._lines.append(f"{result.element('0')} = norm_1({values[0].text}, {values[0].size});")
         elif code == ca.OP_DOT:
-            x, y = given
+            x, y = values
             self._lines.append(f"{result.element('0')} = dot({x.text}, {y.text}, {x.size});")
         else:
             operation(code, self._name)  # raises with its name
 
-    def _call(self, item: Instruction, given: list[Value]) -> list[Value]:
+    def _call(self, item: Instruction, operands: list[Value]) -> list[Value]:
         """Write a call; return its results."""
         callee = self._written(item.node.which_function())
         patterns = _patterns(item.code, item.node)
         results = [
-            self._new(number, pattern) if number >= 0 or which not in callee.optional else Value("0", pattern)
-            for which, (number, pattern) in enumerate(zip(item.made, patterns, strict=True))
+            self._new(index, pattern) if index >= 0 or which not in callee.optional else Value("0", pattern)
+            for which, (index, pattern) in enumerate(zip(item.made, patterns, strict=True))
         ]
-        arguments, addresses = (", ".join(value.text for value in values) for values in (given, results))
+        arguments, addresses = (", ".join(value.text for value in values) for values in (operands, results))
         self._lines.append(f"{callee.name}((const V *const[]){{{arguments}}}, (V *const[]){{{addresses}}}, w);")
         return results
 
-    def _by_elements(self, item: Instruction, given: list[Value]) -> Value:
+    def _by_elements(self, item: Instruction, values: list[Value]) -> Value:
         """Return the result of an operation on each nonzero, of vectors of one size or with a single number."""
-        name, places = operation(item.code, self._name)
+        name, order = operation(item.code, self._name)
         pattern = item.node.sparsity()
-        if any(value.size not in {1, pattern.nnz()} for value in given):
+        if any(value.size not in {1, pattern.nnz()} for value in values):
             raise KernelError(f"operands of {name} in '{self._name}' differ in size")
-        operands = (literal(place) if isinstance(place, float) else given[place].element("i") for place in places)
+        operands = (
+            literal(position) if isinstance(position, float) else values[position].element("i") for position in order
+        )
         expression = f"{name}({', '.join(operands)})"
         if self._is_inlined(item):
             return Value("", pattern, expression)
@@ -378,19 +380,19 @@ class MatrixText:
         return result
 
 
-def _optional_last(found: list[Instruction], unwanted: Collection[int]) -> tuple[list[Instruction], int]:
+def _optional_last(every: list[Instruction], unwanted: Collection[int]) -> tuple[list[Instruction], int]:
     """Return instructions with those last that only unwanted results need, and the place of the first of these."""
     if not unwanted:
-        return found, len(found)
+        return every, len(every)
     needed: set[int] = set()
-    always = [False] * len(found)
-    for k in reversed(range(len(found))):
-        item = found[k]
+    always = [False] * len(every)
+    for k in reversed(range(len(every))):
+        item = every[k]
         always[k] = item.which not in unwanted if item.code == ca.OP_OUTPUT else not needed.isdisjoint(item.made)
         if always[k]:
             needed.update(item.given)
     first, last = (
-        [item for item, kept in zip(found, always, strict=True) if kept is wanted] for wanted in (True, False)
+        [item for item, kept in zip(every, always, strict=True) if kept is wanted] for wanted in (True, False)
     )
     return first + last, len(first)
 
@@ -418,8 +420,8 @@ def _is_part(item: Instruction) -> bool:
 
 def _side_by_side(node: Any) -> int | None:
     """Return the first of the nonzeros that are taken, if they are adjacent; else None."""
-    found = node.info().get("slice")
-    return int(found["start"]) if found and found["step"] == 1 else None
+    cut = node.info().get("slice")
+    return int(cut["start"]) if cut and cut["step"] == 1 else None
 
 
 def _chosen(info: Mapping[str, Any]) -> list[int]:

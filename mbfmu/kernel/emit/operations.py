@@ -63,25 +63,25 @@ PLAIN = {name: code for code, (name, places) in OPERATIONS.items() if places[0] 
 """CasADi's number of an operation that takes its operands in order, by its name."""
 
 
-def operation(number: int, function: str) -> tuple[str, tuple[Operand, ...]]:
+def operation(opcode: int, function: str) -> tuple[str, tuple[Operand, ...]]:
     """Return the name and the operands of an operation on numbers.
 
     Args:
-        number: CasADi's number of the operation.
+        opcode: CasADi's number of the operation.
         function: name of the function that uses it, for the message.
 
     Raises:
         KernelError: the operation is not in the table.
     """
-    found = OPERATIONS.get(number)
-    if found is None:
-        raise KernelError(f"no C code is known for CasADi's operation {casadi_name(number)} in '{function}'")
-    return found
+    entry = OPERATIONS.get(opcode)
+    if entry is None:
+        raise KernelError(f"no C code is known for CasADi's operation {casadi_name(opcode)} in '{function}'")
+    return entry
 
 
-def casadi_name(number: int) -> str:
+def casadi_name(opcode: int) -> str:
     """Return CasADi's name of an operation."""
-    return next((name for name in dir(ca) if name.startswith("OP_") and getattr(ca, name) == number), f"{number}")
+    return next((name for name in dir(ca) if name.startswith("OP_") and getattr(ca, name) == opcode), f"{opcode}")
 
 
 def literal(value: float) -> str:

@@ -32,17 +32,19 @@ def ordered(codes: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int
         codes: CasADi's number of each instruction's operation.
         operands: numbers of the instructions whose values each one takes, which come before it.
     """
+    # Operations that each one takes and that take it; the longest way from each to a result
     count = len(codes)
-    taken = [set(given) for given in operands]
-    computed_of = [[each for each in given if codes[each] not in LEAVES] for given in taken]
+    taken = [set(used) for used in operands]
+    computed_of = [[each for each in used if codes[each] not in LEAVES] for used in taken]
     users: list[list[int]] = [[] for _ in codes]
-    for k, given in enumerate(taken):
-        for each in given:
+    for k, used in enumerate(taken):
+        for each in used:
             users[each].append(k)
     to_end = [0] * count  # time from the start of an operation to the last result that depends on it
     for k in reversed(range(count)):
         to_end[k] = LATENCY.get(codes[k], USUAL) + max((to_end[user] for user in users[k]), default=0)
-    missing = [len(given) for given in computed_of]
+    # What each still waits for, how often its value is used, and when its operands are there
+    missing = [len(used) for used in computed_of]
     uses = [len(each) for each in users]
     arrival = [0] * count  # when the operands are there
     written = [False] * count
@@ -55,6 +57,7 @@ def ordered(codes: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int
     def last_uses(k: int) -> int:
         return sum(uses[each] == 1 for each in computed_of[k])
 
+    # One operation at a time: which may begin by now
     computed = [k for k, code in enumerate(codes) if code not in NEITHER]
     ready: list[int] = []
     now = in_use = seen = 0
@@ -64,10 +67,12 @@ def ordered(codes: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int
         seen += len(new)
         now = max(now, min(arrival[k] for k in ready))
         possible = [k for k in ready if arrival[k] <= now]
+        # The one with the longest way to a result; among many values in use, the one that ends most uses
         if in_use > FULL:
             chosen = max(possible, key=lambda k: (last_uses(k), to_end[k], -k))
         else:
             chosen = max(possible, key=lambda k: (to_end[k], -k))
+        # It is written after its leaves
         ready.remove(chosen)
         for each in operands[chosen]:
             if not written[each]:
@@ -76,6 +81,7 @@ def ordered(codes: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int
         in_use += 1 - last_uses(chosen)
         for each in taken[chosen]:
             uses[each] -= 1
+        # Its users learn when its value is there; a result is written at once
         there = now + LATENCY.get(codes[chosen], USUAL)
         now += LENGTH.get(codes[chosen], 1)
         for user in users[chosen]:

@@ -43,7 +43,7 @@ class Program:
         kind: index of each node's kind, shape (n,).
         operands: operands of each node, -1 where there is none, shape (n, `OPERANDS`).
         leaf: whether a node is a leaf, shape (n,).
-        index: number of the argument's nonzero, -1 for nodes that are no arguments, shape (n,).
+        index: that of the argument's nonzero, -1 for nodes that are no arguments, shape (n,).
         numbers: the constants, by node.
         depth: number of operations on the longest way from each node to a leaf, shape (n,).
         outputs: all results.
@@ -70,17 +70,17 @@ class Program:
 
 def triples(operands: Nodes) -> Iterator[tuple[int, int, int]]:
     """Yield the operands of each node: a list of lists would have Python look for garbage in all of them."""
-    return zip(*(place.tolist() for place in operands.T), strict=True)
+    return zip(*(column.tolist() for column in operands.T), strict=True)
 
 
 def depths(operands: Nodes) -> Nodes:
     """Return the number of operations on the longest way from each node to a leaf, shape (n,), of operands as above."""
-    found = [-1] * (len(operands) + 1)  # the last one stands for no operand
+    depth = [-1] * (len(operands) + 1)  # the last one stands for no operand
     for node, (a, b, c) in enumerate(triples(operands)):
-        deepest, other, last = found[a], found[b], found[c]
+        deepest, other, last = depth[a], depth[b], depth[c]
         deepest = other if other > deepest else deepest
-        found[node] = 1 + (last if last > deepest else deepest)
-    return np.array(found[:-1], dtype=np.int64)
+        depth[node] = 1 + (last if last > deepest else deepest)
+    return np.array(depth[:-1], dtype=np.int64)
 
 
 def read_program(function: Any) -> Program:
@@ -92,6 +92,7 @@ def read_program(function: Any) -> Program:
     Raises:
         KernelError: the function has an unknown operation.
     """
+    # Nodes as columns of kind, operands, index and depth; equal nodes are one
     kinds: dict[str, int] = {}
     constants: dict[str, int] = {}
     entries: dict[int, int] = {}  # of the arguments, one argument after the other
@@ -106,6 +107,7 @@ def read_program(function: Any) -> Program:
     outputs: list[Output] = []
     known: dict[int, tuple[int, tuple[Operand, ...], bool]] = {}
 
+    # Leaves: constants by their bits, and entries of arguments
     def leaf(name: str, element: int = -1) -> int:
         kind.append(kinds.setdefault(name, len(kinds)))
         operands.extend((-1,) * OPERANDS)
@@ -113,7 +115,7 @@ def read_program(function: Any) -> Program:
         depth.append(0)
         return len(kind) - 1
 
-    def number(value: float) -> int:
+    def constant(value: float) -> int:
         key = value.hex()
         if key not in constants:
             constants[key] = leaf(CONSTANT)
@@ -124,6 +126,7 @@ def read_program(function: Any) -> Program:
         node = entries.setdefault(begins[which] + element, len(kind))
         return leaf(str(which), element) if node == len(kind) else node
 
+    # One instruction after the other, with the node that each register holds
     most = OPERANDS * function.n_instructions()
     for code, taken, filled in read_instructions(function):
         form = known.get(code)
@@ -133,17 +136,20 @@ def read_program(function: Any) -> Program:
                 outputs.append(Output(which, element, registers[taken[0]]))
                 continue
             if code in LEAVES:
-                registers[filled[0]] = number(taken) if code == ca.OP_CONST else argument(*taken)
+                registers[filled[0]] = constant(taken) if code == ca.OP_CONST else argument(*taken)
                 continue
-            name, places = operation(code, function.name())
-            plain = all(item == at for at, item in enumerate(places))
-            form = known[code] = kinds.setdefault(name, len(kinds)), () if plain else places, name in COMMUTATIVE
-        which_kind, places, commutes = form
+            # The form of an operation: its kind, its operands if not as they stand, and whether they commute
+            name, order = operation(code, function.name())
+            plain = all(item == at for at, item in enumerate(order))
+            form = known[code] = kinds.setdefault(name, len(kinds)), () if plain else order, name in COMMUTATIVE
+        # Operands, of which those that commute have one order
+        which_kind, order, commutes = form
         a, b, c = registers[taken[0]], registers[taken[1]] if len(taken) > 1 else -1, -1
-        if places:
-            given = [number(item) if isinstance(item, float) else (a, b)[item] for item in places]
-            a, b, c = (given + [-1] * OPERANDS)[:OPERANDS]
+        if order:
+            values = [constant(item) if isinstance(item, float) else (a, b)[item] for item in order]
+            a, b, c = (values + [-1] * OPERANDS)[:OPERANDS]
         lower, upper = (b, a) if commutes and a > b else (a, b)
+        # The node of this kind and these operands, which is new if there is none
         same = ((lower * most + upper) * most + c) * most + which_kind
         node = equal.setdefault(same, len(kind))
         if node == len(kind):
@@ -155,6 +161,7 @@ def read_program(function: Any) -> Program:
                 deepest = max(deepest, depth[b], depth[c] if c >= 0 else 0)
             depth.append(1 + deepest)
         registers[filled[0]] = node
+    # The columns as arrays
     elements = np.array(index, dtype=np.int64)
     is_number = np.zeros(len(kind), dtype=bool)
     is_number[list(numbers)] = True
@@ -207,9 +214,9 @@ def part_of(program: Program, nodes: Nodes, outputs: Sequence[Output]) -> Progra
     """
     taken = taken_by(program, nodes, outputs)
     kept = np.concatenate([taken[program.leaf[taken]], nodes])
-    place = np.full(len(program.kind) + 1, -1)  # of each node in the part; the last one is no node's
-    place[kept] = np.arange(len(kept))
-    operands, place_of = place[program.operands[kept]], place.tolist()
+    index_of = np.full(len(program.kind) + 1, -1)  # of each node in the part; the last one is no node's
+    index_of[kept] = np.arange(len(kept))
+    operands, place_of = index_of[program.operands[kept]], index_of.tolist()
     return Program(
         kinds=program.kinds,
         kind=program.kind[kept],

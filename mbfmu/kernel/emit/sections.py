@@ -57,27 +57,27 @@ class Code(NamedTuple):
     included: tuple[str, ...] = ()
 
 
-def as_one(always: Sequence[CodeLine], sometimes: Sequence[CodeLine], asked: str) -> Code:
+def as_one(always: Sequence[CodeLine], sometimes: Sequence[CodeLine], requested: str) -> Code:
     """Return straight code as one function.
 
     Args:
         always: lines that run always.
         sometimes: lines after these that run on a condition.
-        asked: this condition, in C.
+        requested: this condition, in C.
     """
     declared = _declared(line.name for line in (*always, *sometimes))
-    return Code(_text([*declared, *(line.text for line in always), *_if(asked, [line.text for line in sometimes])]))
+    return Code(_text([*declared, *(line.text for line in always), *_if(requested, [line.text for line in sometimes])]))
 
 
 def in_sections(
-    always: Sequence[CodeLine], sometimes: Sequence[CodeLine], asked: str, name: str, length: int, waiting: int
+    always: Sequence[CodeLine], sometimes: Sequence[CodeLine], requested: str, name: str, length: int, waiting: int
 ) -> Code:
     """Return straight code as a function that calls its sections, or as a whole where few values wait.
 
     Args:
         always: lines that run always.
         sometimes: lines after these that run on a condition.
-        asked: this condition, in C.
+        requested: this condition, in C.
         name: name of the function.
         length: usual number of lines of a section.
         waiting: mean number of values that wait below which up to `WHOLE` lines are left whole.
@@ -85,24 +85,24 @@ def in_sections(
     lines = [*always, *sometimes]
     uses = _uses(lines)
     if len(lines) <= WHOLE and sum(use - k for k, use in enumerate(uses)) < waiting * len(lines):
-        return as_one(always, sometimes, asked)
+        return as_one(always, sometimes, requested)
     bounds = [*_bounds(uses, 0, len(always), length), *_bounds(uses, len(always), len(lines), length)]
-    section_of = [number for number, (start, end) in enumerate(bounds) for _ in range(start, end)]
+    section_of = [index for index, (start, end) in enumerate(bounds) for _ in range(start, end)]
     slots, work = _slots(uses, section_of)
     sections = {f"{name}_{k}": _section(lines, bound, slots) for k, bound in enumerate(bounds)}
     calls = [f"{each}(arg, res, w);" for each in sections]
     first_ones = sum(start < len(always) for start, _ in bounds)
-    return Code(_text([*calls[:first_ones], *_if(asked, calls[first_ones:])]), work, sections)
+    return Code(_text([*calls[:first_ones], *_if(requested, calls[first_ones:])]), work, sections)
 
 
 def _uses(lines: Sequence[CodeLine]) -> list[int]:
     """Return the number of the last line that takes the value of each line; its own for leaves and where none does."""
-    found = list(range(len(lines)))
+    uses = list(range(len(lines)))
     for k, line in enumerate(lines):
         for taken in line.takes:
             if not lines[taken].leaf:
-                found[taken] = k
-    return found
+                uses[taken] = k
+    return uses
 
 
 def _bounds(uses: Sequence[int], start: int, end: int, length: int) -> list[tuple[int, int]]:
@@ -166,8 +166,8 @@ def _section(lines: Sequence[CodeLine], bound: tuple[int, int], slots: Mapping[i
 
 def _declared(names: Iterable[str]) -> list[str]:
     """Return the declaration of variables in one line; none without them."""
-    found = sorted({name for name in names if name})
-    return [f"V {', '.join(found)};"] if found else []
+    declared = sorted({name for name in names if name})
+    return [f"V {', '.join(declared)};"] if declared else []
 
 
 def _if(condition: str, lines: Sequence[str]) -> list[str]:

@@ -93,13 +93,13 @@ def shared(functions: Sequence[Any], others: Sequence[Any], least: int = 0) -> d
 
 def called(functions: Sequence[Any], ends: Collection[int] = ()) -> list[Any]:
     """Return functions with all that they call, but not what those call whose hash is one of the ends."""
-    waiting, found = list(functions), {}
+    waiting, result = list(functions), {}
     while waiting:
         function = waiting.pop()
-        if function.__hash__() not in found:
-            found[function.__hash__()] = function
+        if function.__hash__() not in result:
+            result[function.__hash__()] = function
             waiting += () if function.__hash__() in ends else callees(function)
-    return list(found.values())
+    return list(result.values())
 
 
 def long_parts(functions: Sequence[Any], least: int, known: Collection[int] = ()) -> list[Any]:
@@ -133,14 +133,14 @@ def headers(included: Sequence[str] = HEADERS) -> dict[str, str]:
 
 def _unwanted(functions: Sequence[Any], optional: Collection[Any]) -> dict[int, set[int]]:
     """Return the numbers of the results that some caller leaves out, by function."""
-    found: dict[int, set[int]] = defaultdict(set)
+    unwanted: dict[int, set[int]] = defaultdict(set)
     for function in optional:
-        found[function.__hash__()].update(range(1, function.n_out()))
+        unwanted[function.__hash__()].update(range(1, function.n_out()))
     for function in called(functions):
         for callee, which in unwanted_results(function):
             for each in (callee, *(callees(callee) if callee.class_name() == "Switch" else ())):
-                found[each.__hash__()].add(which)
-    return found
+                unwanted[each.__hash__()].add(which)
+    return unwanted
 
 
 class _File:

@@ -44,61 +44,64 @@ def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = 
     needed = _needed(instructions, made_by, unwanted) if unwanted else range(len(instructions))
     order = ordered([code for code, _, _ in instructions], made_by) if lanes else range(len(instructions))
     always, sometimes = [k for k in order if k in needed], [k for k in order if k not in needed]
-    place = {k: at for at, k in enumerate((*always, *sometimes))} if long else {}
+    index_of = {k: at for at, k in enumerate((*always, *sometimes))} if long else {}
 
     patterns = {code: _pattern(code, name) for code in {code for code, _, _ in instructions} - LEAVES - {ca.OP_OUTPUT}}
 
     def line(k: int) -> CodeLine:
-        code, given, to = instructions[k]
-        held = made_by[k] if single else given
-        takes = [place[each] for each in made_by[k]] if long else ()
+        code, registers, to = instructions[k]
+        held = made_by[k] if single else registers
+        takes = [index_of[each] for each in made_by[k]] if long else ()
         filled = f"a{k if single else to[0]}"
         if code in patterns:
             return CodeLine(patterns[code].format(filled, *held), filled, takes, leaf=False)
         if code == ca.OP_OUTPUT:
             guard = f"if (res[{to[0]}]) " if to[0] in unwanted and len(unwanted) > 1 else ""
             return CodeLine(f"{guard}res[{to[0]}][{to[1]}] = a{held[0]};", "", takes, leaf=False)
-        expression = f"arg[{given[0]}][{given[1]}]" if code == ca.OP_INPUT else f"SAME({literal(given)})"
+        expression = f"arg[{registers[0]}][{registers[1]}]" if code == ca.OP_INPUT else f"SAME({literal(registers)})"
         return CodeLine(f"{filled} = {expression};", filled, takes, leaf=True)
 
     first, then = [line(k) for k in always], [line(k) for k in sometimes]
-    asked = " || ".join(f"res[{which}]" for which in sorted(unwanted))
+    requested = " || ".join(f"res[{which}]" for which in sorted(unwanted))
     return (
-        in_sections(first, then, asked, name, length, 0 if lanes else WAITING) if long else as_one(first, then, asked)
+        in_sections(first, then, requested, name, length, 0 if lanes else WAITING)
+        if long
+        else as_one(first, then, requested)
     )
 
 
 def _pattern(code: int, function: str) -> str:
     """Return the statement of an operation, with places for the numbers of its variables: first that of its value."""
-    word, places = operation(code, function)
-    operands = (literal(item) if isinstance(item, float) else f"a{{{item + 1}}}" for item in places)
+    word, order = operation(code, function)
+    operands = (literal(item) if isinstance(item, float) else f"a{{{item + 1}}}" for item in order)
     return f"{{0}} = {word}({', '.join(operands)});"
 
 
 def _made_by(instructions: Sequence[Instruction]) -> list[list[int]]:
     """Return the instructions whose values each instruction takes."""
     current: dict[int, int] = {}  # register -> instruction that filled it
-    found: list[list[int]] = []
-    for k, (code, given, to) in enumerate(instructions):
-        found.append([] if code in LEAVES else [current[register] for register in given])
+    result: list[list[int]] = []
+    for k, (code, registers, to) in enumerate(instructions):
+        result.append([] if code in LEAVES else [current[register] for register in registers])
         if code != ca.OP_OUTPUT:
             current[to[0]] = k
-    return found
+    return result
 
 
 def _needed(
     instructions: Sequence[Instruction], made_by: Sequence[Sequence[int]], unwanted: Collection[int]
 ) -> set[int]:
     """Return the instructions that the other results, which are always asked for, depend on."""
-    found = {k for k, (code, _, to) in enumerate(instructions) if code == ca.OP_OUTPUT and to[0] not in unwanted}
+    needed = {k for k, (code, _, to) in enumerate(instructions) if code == ca.OP_OUTPUT and to[0] not in unwanted}
     for k in reversed(range(len(instructions))):
-        if k in found:
-            found.update(made_by[k])
-    return found
+        if k in needed:
+            needed.update(made_by[k])
+    return needed
 
 
 def _instructions(program: Program) -> list[Instruction]:
     """Return the instructions of a Program, each result after its value, in registers that are used again."""
+    # Results by node, codes of kinds, and the last user of each node
     results: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for item in program.outputs:
         results[item.node].append((item.which, item.element))
@@ -106,34 +109,36 @@ def _instructions(program: Program) -> list[Instruction]:
         ca.OP_CONST if kind == CONSTANT else ca.OP_INPUT if kind.isdecimal() else PLAIN[kind] for kind in program.kinds
     ]
     last = _last_users(program).tolist()
-    found: list[Instruction] = []
+    # Each node fills a register that no value needs any more, or a new one
+    result: list[Instruction] = []
     register: list[int] = []
     free: list[int] = []
     count = 0
     rows = zip(program.kind.tolist(), program.index.tolist(), program.operands.tolist(), strict=True)
-    for node, (kind, index, given) in enumerate(rows):
+    for node, (kind, index, operands) in enumerate(rows):
         code = codes[kind]
         if code == ca.OP_CONST:
             takes: Any = program.numbers[node]
         elif code == ca.OP_INPUT:
             takes = int(program.kinds[kind]), index
         else:
-            takes = tuple([register[each] for each in given if each >= 0])
-            for each in reversed(given):
+            takes = tuple([register[each] for each in operands if each >= 0])
+            for each in reversed(operands):
                 if last[each] == node:
                     free.append(register[each])
                     last[each] = -1
+        # A register for the value, then its results
         if not free:
             free.append(count)
             count += 1
         to = (free.pop(),)
         register += to
-        found.append((code, takes, to))
+        result.append((code, takes, to))
         if node in results:
-            found += [(ca.OP_OUTPUT, to, each) for each in results[node]]
+            result += [(ca.OP_OUTPUT, to, each) for each in results[node]]
         if last[node] < 0:
             free += to
-    return found
+    return result
 
 
 def _last_users(program: Program) -> Nodes:

@@ -40,6 +40,7 @@ class Split:
 
 def split(program: Program) -> Split | None:
     """Return a program in two parts; None if few angles, or more than these, would go from one to the other."""
+    # Sines and cosines that depend on no others, and their angles
     kinds = [program.kinds.index(name) for name in CIRCULAR if name in program.kinds]
     circular = np.isin(program.kind, kinds)
     if circular.sum() < MANY:
@@ -49,22 +50,26 @@ def split(program: Program) -> Split | None:
     if len(angles) < MANY:
         return None
     angles = angles[np.lexsort((program.index[angles], program.depth[angles]))]
+    # The part before: angles and what they depend on; the part after: all else
     earlier = _below(program, angles)
     apart = program.leaf.copy()
     apart[earlier] = apart[turned] = True
     later = np.flatnonzero(~apart)
+    # Values that go from the first part to the second
     taken = np.intersect1d(taken_by(program, later, program.outputs), earlier)
     others = np.setdiff1d(taken, angles)
     if len(others) > len(angles):
         return None
     crossing = np.concatenate([angles, others])  # what goes from one part to the other
+    # In the second part they are arguments, and so are the sines and cosines
     count = 1 + max((int(name) for name in program.kinds if name.isdecimal()), default=-1)
-    place = np.full(len(program.kind), -1)
-    place[crossing] = np.arange(len(crossing))
-    names, elements = [str(count)] * len(taken), place[taken].tolist()
+    index_of = np.full(len(program.kind), -1)
+    index_of[crossing] = np.arange(len(crossing))
+    names, elements = [str(count)] * len(taken), index_of[taken].tolist()
     for node, angle in zip(turned.tolist(), program.operands[turned, 0].tolist(), strict=True):
         names.append(str(count + 1 + CIRCULAR.index(program.name(node))))
-        elements.append(int(place[angle]))
+        elements.append(int(index_of[angle]))
+    # The second part with these arguments, and the first with these results
     longer, new = with_leaves(program, names, elements)
     renamed = np.append(np.arange(len(longer.kind)), -1)
     renamed[taken] = new[: len(taken)]
@@ -79,14 +84,14 @@ def split(program: Program) -> Split | None:
 def joined(parts: Split, before: Code, after: Code) -> Code:
     """Return the code of a function of that of its two parts."""
     count, work = len(parts.before.outputs), max(before.work, after.work)
-    given = ", ".join([*(f"arg[{k}]" for k in range(parts.arguments)), "angles", "sines", "cosines"])
+    arguments = ", ".join([*(f"arg[{k}]" for k in range(parts.arguments)), "angles", "sines", "cosines"])
     body = f"""\
   V *const angles = w + {work}, *const sines = angles + {count}, *const cosines = sines + {parts.angles};
   {{
   V *const results[] = {{angles}}, *const *const res = results;
 {before.body}  }}
   sines_and_cosines(angles, {parts.angles}, sines, cosines);
-  const V *const given[] = {{{given}}};
+  const V *const given[] = {{{arguments}}};
   {{
   const V *const *const arg = given;
 {after.body}  }}
@@ -96,23 +101,23 @@ def joined(parts: Split, before: Code, after: Code) -> Code:
 
 def _first(program: Program, circular: Flags) -> Nodes:
     """Return the sines and cosines that depend on no other."""
-    found = []
+    result = []
     depends = [*circular.tolist(), False]  # the last one stands for no operand
     for node, (a, b, c) in enumerate(triples(program.operands)):
         if depends[a] or depends[b] or depends[c]:
             depends[node] = True
         elif depends[node]:
-            found.append(node)
-    return np.array(found, dtype=np.int64)
+            result.append(node)
+    return np.array(result, dtype=np.int64)
 
 
 def _below(program: Program, nodes: Nodes) -> Nodes:
     """Return the operations that nodes are, or depend on."""
-    found: set[int] = set()
+    below: set[int] = set()
     waiting = nodes.tolist()
     while waiting:
         node = waiting.pop()
-        if node >= 0 and node not in found and not program.leaf[node]:
-            found.add(node)
+        if node >= 0 and node not in below and not program.leaf[node]:
+            below.add(node)
             waiting += program.operands[node].tolist()
-    return np.array(sorted(found), dtype=np.int64)
+    return np.array(sorted(below), dtype=np.int64)

@@ -22,21 +22,24 @@ import numpy.typing as npt
 from mbfmu.kernel.emit.program import OPERANDS, Flags, Nodes, Program
 
 ROUNDS = 6
-"""Number of rounds of colour refinement: enough to tell the parts of a body apart, and few enough that for most bodies
-the chain's ends are out of reach."""
+"""Number of rounds of colour refinement: enough to tell the parts of a body apart, and few enough that most bodies of a
+chain do not notice its ends."""
 LEAST = 6
 """Smallest number of members of a family."""
 LEFT = 0.55
-"""Largest share of the operations that loops leave, as far as sizes of colours tell, if families are sought: chains of
-11 links on, rows of closed loops and piles leave half at most, beams and bogies 0.6 to 0.7, and have no loops."""
+"""Largest share of the operations that may be left outside of loops, as estimated from the sizes of colours, for
+families to be sought. Chains of 11 links and more, rows of closed loops, and piles leave half at most; beams and
+bogies, in which loops do not pay, leave 0.6 to 0.7."""
 ALIKES = 4
-"""Largest number of families of one colour that count there: more of them are seldom told apart."""
+"""Largest number of families of one colour that this estimate counts: more of them can seldom be told apart."""
 SIZES = 24
 """Number of colour sizes, the most frequent ones, from which first families are taken."""
 SLIGHT = 0.01
-"""Share of the operations that are written without regard, as a more frequent number of turns is preferred."""
+"""Increase of the operations left outside of loops, as a share of all, that is accepted for a number of turns at which
+more operations recur."""
 ALIKE = 1.2
-"""Largest ratio of the sizes of colours that recur together, but for the ends of a chain."""
+"""Largest ratio between the sizes of two colours that count as recurring equally often: the ends of a chain make the
+sizes differ."""
 MARGIN = 64
 """Largest distance in k that a family may extend beyond the first families, on both sides."""
 REACH = 100
@@ -46,9 +49,9 @@ NEAR = 2
 SHORTEST = 4
 """Smallest number of turns of a loop."""
 USERS = 3
-"""Number of steps from a leaf to the users that its colour tells."""
+"""Number of steps from a leaf, from user to user, within which the users decide the colour of the leaf."""
 ODD = tuple(np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2))
-"""Odd factors that mix colours."""
+"""Odd factors by which colours are multiplied when they are mixed: multiplication by an odd number loses no bits."""
 HALF = np.uint64(31)
 """Number of bits by which mixed colours are shifted."""
 NOTHING, LEAF, SAME = -1, -2, -3
@@ -75,8 +78,8 @@ class Families:
 
     def edges(self) -> Nodes:
         """Return (user, family used, distance) of all operands that belong to families, shape (edges, 3)."""
-        user, place = np.nonzero(self.operands >= 0)
-        return np.stack([user, self.operands[user, place], self.distance[user, place]], axis=1)
+        user, position = np.nonzero(self.operands >= 0)
+        return np.stack([user, self.operands[user, position], self.distance[user, position]], axis=1)
 
     def needs(self, family: int) -> list[tuple[int, int]]:
         """Return (family used, distance) of those operands of a family that belong to families."""
@@ -86,11 +89,11 @@ class Families:
     def shifted(self, by: Nodes) -> "Families":
         """Return the families with the k of each reduced by its entry of `by`, shape (families,)."""
         count, span = self.members.shape
-        places = np.arange(span) + by.max() - by[:, None]
+        columns = np.arange(span) + by.max() - by[:, None]
         members = np.full((count, span + int(by.max() - by.min())), -1)
         valid = np.zeros(members.shape, dtype=bool)
-        np.put_along_axis(members, places, self.members, axis=1)
-        np.put_along_axis(valid, places, self.valid, axis=1)
+        np.put_along_axis(members, columns, self.members, axis=1)
+        np.put_along_axis(valid, columns, self.valid, axis=1)
         nearer = np.where(self.operands >= 0, by[:, None] - by[np.maximum(self.operands, 0)], 0)
         return replace(self, members=members, valid=valid, distance=self.distance + nearer)
 
@@ -135,28 +138,28 @@ def colours_below(program: Program) -> Colours:
 def _kinds(program: Program) -> Colours:
     """Return a colour for each node that depends on its kind alone."""
     names = [hashlib.sha256(text.encode()).digest()[:8] for text in program.kinds]
-    found: Colours = np.array([int.from_bytes(name, "little") for name in names], dtype=np.uint64)[program.kind]
-    return found
+    result: Colours = np.array([int.from_bytes(name, "little") for name in names], dtype=np.uint64)[program.kind]
+    return result
 
 
 def _below(program: Program, colour: Colours) -> Colours:
     """Return a mixture of the colours of each node's operands."""
-    found = np.zeros_like(colour)
-    for place in range(OPERANDS):
-        users = np.flatnonzero(program.operands[:, place] >= 0)
-        seen = (colour[program.operands[users, place]] ^ ODD[place]) * ODD[-1]
-        found[users] += (seen ^ seen >> HALF) * ODD[place]
-    return found
+    result = np.zeros_like(colour)
+    for position in range(OPERANDS):
+        users = np.flatnonzero(program.operands[:, position] >= 0)
+        seen = (colour[program.operands[users, position]] ^ ODD[position]) * ODD[-1]
+        result[users] += (seen ^ seen >> HALF) * ODD[position]
+    return result
 
 
 def _above(program: Program, colour: Colours) -> Colours:
     """Return a mixture of the colours of each node's users."""
-    found = np.zeros_like(colour)
-    for place in range(OPERANDS):
-        users = np.flatnonzero(program.operands[:, place] >= 0)
-        seen = (colour[users] ^ ODD[OPERANDS + place]) * ODD[-1]
-        np.add.at(found, program.operands[users, place], (seen ^ seen >> HALF) * ODD[OPERANDS + place])
-    return found
+    result = np.zeros_like(colour)
+    for position in range(OPERANDS):
+        users = np.flatnonzero(program.operands[:, position] >= 0)
+        seen = (colour[users] ^ ODD[OPERANDS + position]) * ODD[-1]
+        np.add.at(result, program.operands[users, position], (seen ^ seen >> HALF) * ODD[OPERANDS + position])
+    return result
 
 
 def components(count: int, source: Nodes, target: Nodes) -> Nodes:
@@ -165,33 +168,33 @@ def components(count: int, source: Nodes, target: Nodes) -> Nodes:
     from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(len(source), dtype=np.int8), (source, target)), shape=(count, count))
-    found: Nodes = connected_components(graph.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
-    return found
+    result: Nodes = connected_components(graph.tocsr(), directed=True, connection="strong")[1].astype(np.int64)
+    return result
 
 
 def users_of(edges: Nodes) -> dict[int, list[tuple[int, int]]]:
     """Return (user, distance) of all users of each family; see `Families.edges`."""
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    users: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for user, used, apart in edges.tolist():
-        found[used].append((user, apart))
-    return found
+        users[used].append((user, apart))
+    return users
 
 
-def in_order(place: Mapping[int, Any], users: Mapping[int, Iterable[int]]) -> Iterator[int]:
+def in_order(rank: Mapping[int, Any], users: Mapping[int, Iterable[int]]) -> Iterator[int]:
     """Yield the keys of `place` in the order of its values, but each before its users."""
-    waiting = dict.fromkeys(place, 0)
+    waiting = dict.fromkeys(rank, 0)
     for each in users.values():
         for user in each:
             waiting[user] += 1
-    ready = [(place[number], number) for number, left in waiting.items() if not left]
+    ready = [(rank[index], index) for index, left in waiting.items() if not left]
     heapq.heapify(ready)
     while ready:
-        _, number = heapq.heappop(ready)
-        yield number
-        for user in users.get(number, ()):
+        _, index = heapq.heappop(ready)
+        yield index
+        for user in users.get(index, ()):
             waiting[user] -= 1
             if not waiting[user]:
-                heapq.heappush(ready, (place[user], user))
+                heapq.heappush(ready, (rank[user], user))
 
 
 class _Table:
@@ -300,6 +303,7 @@ class _Table:
 
 def _members(program: Program) -> Nodes | None:
     """Return the members of all families, shape (families, span); None if too little recurs."""
+    # Colours of operations, and how many operations have a colour that recurs so often
     operations = np.flatnonzero(~program.leaf)
     _, which, count = np.unique(colours(program)[operations], return_inverse=True, return_counts=True)
     sizes = Counter[int]()
@@ -308,13 +312,16 @@ def _members(program: Program) -> Nodes | None:
     frequent = sizes.most_common(SIZES)
     if not frequent:
         return None
+    # Whether loops pay: how much they leave
     turns = _turns(frequent)
-    told = [item for item in frequent if item[0] >= turns / ALIKE and _apart(item[0], turns) <= ALIKES]
-    if sum(many * (1 - _apart(size, turns) / size) for size, many in told) < (1 - LEFT) * len(operations):
+    counted = [item for item in frequent if item[0] >= turns / ALIKE and _apart(item[0], turns) <= ALIKES]
+    if sum(many * (1 - _apart(size, turns) / size) for size, many in counted) < (1 - LEFT) * len(operations):
         return None
+    # Operations of one colour, in the program's order
     by_colour = operations[np.argsort(which, kind="stable")]
     first = np.concatenate([[0], np.cumsum(count)])
     table = _Table(program, 2 * (turns + MARGIN))
+    # First families: colours that recur as often as loops turn, then those that recur as often as several families
     for tied in (True, False):  # first what operands tie to other families; members of the rest keep their order
         for size, _ in sorted(frequent, key=lambda item: _apart(item[0], turns) > 1):
             of_size = np.flatnonzero(count == size)
@@ -323,9 +330,11 @@ def _members(program: Program) -> Nodes | None:
                 if (program.kind[every] != program.kind[every[0]]).any():  # equal colours are only equal hashes
                     continue
                 apart = _apart(size, turns)
-                for nodes, places in table.parted(every) if apart > 1 else ():
+                # Several families of one colour, told apart by the families of their operands
+                for nodes, ks in table.parted(every) if apart > 1 else ():
                     if (table.family[nodes] < 0).all():
-                        table.grow(table.put(-1, nodes, places))
+                        table.grow(table.put(-1, nodes, ks))
+                # One family, or each so many-th node; k is that of aligned operands, or counted
                 for nodes in (every[begin::apart] for begin in range(apart)):
                     if (table.family[nodes] >= 0).any():
                         continue
@@ -363,6 +372,7 @@ def _apart(size: int, turns: int) -> int:
 
 def _patterned(program: Program, members: Nodes) -> Families:
     """Return families, each with the pattern that the operands of most of its members follow."""
+    # Family and k of each member
     count, span = members.shape
     family, at = np.full(len(program.kind), -1), np.zeros(len(program.kind), dtype=np.int64)
     rows, columns = np.nonzero(members >= 0)
@@ -370,20 +380,23 @@ def _patterned(program: Program, members: Nodes) -> Families:
     valid = members >= 0
     operands = np.full((count, OPERANDS), NOTHING)
     distance = np.zeros((count, OPERANDS), dtype=np.int64)
-    for place in range(OPERANDS):
-        there = program.operands[members[rows, columns], place] >= 0
+    # One operand at a time: whether one node serves for most members
+    for position in range(OPERANDS):
+        there = program.operands[members[rows, columns], position] >= 0
         row, k = rows[there], columns[there]
-        used = program.operands[members[row, k], place]
+        used = program.operands[members[row, k], position]
         follows = used == _most_of_each(used, row, count)[row]
         same = 2 * np.bincount(row[follows], minlength=count) > np.bincount(row, minlength=count)
+        # Else its family and its distance in k, or the kind of leaf
         known = (family[used] >= 0) & ~program.leaf[used]
         meant = np.where(known, family[used] * 2 * span + at[used] - k + span, -2 - program.kind[used])
         meant[~known & ~program.leaf[used]] = NOTHING
+        # The usual one is the pattern, which valid members follow
         usual = _most_of_each(meant, row, count)
         valid[row, k] &= np.where(same[row], follows, (meant == usual[row]) & (meant != NOTHING))
         ours = ~same & (usual >= 0)
-        operands[:, place] = np.select([same, ours, usual < NOTHING], [SAME, usual // (2 * span), LEAF], NOTHING)
-        distance[ours, place] = usual[ours] % (2 * span) - span
+        operands[:, position] = np.select([same, ours, usual < NOTHING], [SAME, usual // (2 * span), LEAF], NOTHING)
+        distance[ours, position] = usual[ours] % (2 * span) - span
     return Families(members, valid, operands, distance)
 
 
@@ -396,33 +409,37 @@ def _offsets(families: Families) -> Nodes:
     recurrence, so that it can share the loop of its users; and each loop as a whole, so that most can be done in all
     loops over the same k.
     """
+    # Recurrences are strongly connected components of the graph of families
     count = len(families.members)
     edges = families.edges()
     offsets = np.zeros(count, dtype=np.int64)
     component = components(count, edges[:, 0], edges[:, 1])
     inner = component[edges[:, 0]] == component[edges[:, 1]]
+    # Edges in each, and between them; users after what they take
     within: dict[int, list[Nodes]] = defaultdict(list)
     between: dict[int, list[Nodes]] = defaultdict(list)
     belonging: dict[int, list[int]] = defaultdict(list)
     for edge, same in zip(edges, inner, strict=True):
         (within if same else between)[int(component[edge[0]])].append(edge)
-    for family, number in enumerate(component.tolist()):
-        belonging[number].append(family)
+    for family, index in enumerate(component.tolist()):
+        belonging[index].append(family)
     steps: list[int] = []
     loop: dict[int, int] = {}
     users: dict[int, list[int]] = defaultdict(list)
     for user, used in zip(component[edges[~inner, 0]].tolist(), component[edges[~inner, 1]].tolist(), strict=True):
         users[used].append(user)
     sequence = list(in_order(dict.fromkeys(belonging, 0), users))
-    for number in sequence:
-        step, shifts = _retimed(np.array(within[number]), count, len(belonging[number])) if within[number] else (0, 0)
+    # Shifts of one component after the other: retimed, then as its operands ask
+    for index in sequence:
+        step, shifts = _retimed(np.array(within[index]), count, len(belonging[index])) if within[index] else (0, 0)
         offsets += shifts
-        wanted = np.array([offsets[used] - apart - offsets[user] for user, used, apart in between[number]])
-        loops = np.array([loop[int(component[used])] for _, used, _ in between[number]])
-        loop[number], shift = _shared(step, wanted, loops, steps)
-        offsets[belonging[number]] += shift
-    alone = (belonging[number][0] for number in reversed(sequence) if not within[number])
-    loops = np.array([loop[number] for number in component.tolist()])
+        wanted = np.array([offsets[used] - apart - offsets[user] for user, used, apart in between[index]])
+        loops = np.array([loop[int(component[used])] for _, used, _ in between[index]])
+        loop[index], shift = _shared(step, wanted, loops, steps)
+        offsets[belonging[index]] += shift
+    # What is no recurrence goes to the loop of its users; then each loop as a whole is shifted
+    alone = (belonging[index][0] for index in reversed(sequence) if not within[index])
+    loops = np.array([loop[index] for index in component.tolist()])
     offsets, loops = _nearer_to_users(alone, edges, offsets, loops, steps)
     return offsets + _in_step(families.shifted(offsets), loops)
 
@@ -436,8 +453,8 @@ def _in_step(families: Families, loop: Nodes) -> Nodes:
     """
     begin, end = turns_together(families)
     shifts = np.zeros(len(loop), dtype=np.int64)
-    for number, _ in Counter(loop.tolist()).most_common():
-        ours = (loop == number).astype(np.int64)
+    for index, _ in Counter(loop.tolist()).most_common():
+        ours = (loop == index).astype(np.int64)
         by = max(
             sorted(range(-NEAR, NEAR + 1), key=abs), key=lambda by: best_turns(begin - by * ours, end - by * ours)[0]
         )
@@ -464,10 +481,12 @@ def best_turns(begin: Nodes, end: Nodes) -> tuple[int, int, int]:
         begin: first k of each family, shape (families,).
         end: last k of each family, shape (families,).
     """
+    # How many families have each first and each last k
     first, which_first = np.unique(begin, return_inverse=True)
     last, which_last = np.unique(end, return_inverse=True)
     count = np.zeros((len(first), len(last)), dtype=np.int64)
     np.add.at(count, (which_first, which_last), 1)
+    # How many have members over a whole range, and the operations in a loop over it
     there = count.cumsum(axis=0)[:, ::-1].cumsum(axis=1)[:, ::-1]  # begin no later, and end no earlier
     turns = last - first[:, None] + 1
     held = np.where(turns >= SHORTEST, there * turns, 0)
@@ -479,10 +498,10 @@ def _longest_runs(flags: Flags) -> tuple[Nodes, Nodes]:
     """Return the first and last place of the first longest run of true flags in each row; 0 and -1 without any."""
     length, longest = np.zeros((2, len(flags)), dtype=np.int64)
     end = np.full(len(flags), -1)
-    for place, there in enumerate(flags.T):
+    for column, there in enumerate(flags.T):
         length = (length + 1) * there
         longer = length > longest
-        longest[longer], end[longer] = length[longer], place
+        longest[longer], end[longer] = length[longer], column
     return end - longest + 1, end
 
 
@@ -564,14 +583,14 @@ def _most_of_each(values: Nodes, row: Nodes, rows: int) -> Nodes:
         row: row of each value.
         rows: number of the rows.
     """
-    found = np.full(rows, NOTHING)
+    result = np.full(rows, NOTHING)
     order = np.lexsort([values, row])
     values, row = values[order], row[order]
     begins = np.flatnonzero(np.concatenate([[True], (np.diff(row) != 0) | (np.diff(values) != 0)])[: len(values)])
     values, row, count = values[begins], row[begins], np.diff(np.append(begins, len(values)))
     order = np.lexsort([values, -count, row])[::-1]  # the last one of a row stays
-    found[row[order]] = values[order]
-    return found
+    result[row[order]] = values[order]
+    return result
 
 
 def _most(values: Nodes) -> int:

@@ -34,7 +34,7 @@ class LayerText(LoopText):
         self.turn = np.zeros(len(program.kind), dtype=np.int64)
         for members in layers.members:
             self.turn[members] = np.arange(len(members))
-        self.stored, self.alone = self.stores(layers.layer, self.turn, lambda number: len(layers.members[number]))
+        self.stored, self.alone = self.stores(layers.layer, self.turn, lambda index: len(layers.members[index]))
         self.slot = np.full(len(program.kind), -1)  # entry of the work vector of each node that is kept there
         self.column: dict[int, int] = {}  # of each layer that is kept there, in the rows of its loop
         self.rows: dict[int, tuple[int, int]] = {}  # first entry and length of each loop's rows
@@ -61,13 +61,13 @@ class LayerText(LoopText):
         if self.slot[node] >= 0:
             yield f"  w[{self.slot[node]}] = s{node};"
 
-    def loop(self, number: int) -> Iterator[str]:
+    def loop(self, index: int) -> Iterator[str]:
         """Yield a loop; nothing for one that all layers have left."""
-        ours = np.flatnonzero(self.layers.loop == number).tolist()
+        ours = np.flatnonzero(self.layers.loop == index).tolist()
         if ours:
-            yield from self.looped(len(self.layers.members[ours[0]]), lambda: self._turn(number, ours))
+            yield from self.looped(len(self.layers.members[ours[0]]), lambda: self._turn(index, ours))
 
-    def _turn(self, number: int, ours: Sequence[int]) -> Iterator[str]:
+    def _turn(self, index: int, ours: Sequence[int]) -> Iterator[str]:
         """Yield the lines of a turn of a loop with these layers."""
         lines: list[str] = []
         pointers: dict[str, None] = {}
@@ -84,8 +84,8 @@ class LayerText(LoopText):
             if layer in self.column:
                 lines.append(f"    v[{self.column[layer]}] = a{layer};")
             lines += [self.store_turns(items, f"a{layer}") for items in self.stored[layer]]
-        if number in self.rows:
-            start, length = self.rows[number]
+        if index in self.rows:
+            start, length = self.rows[index]
             yield f"    V *const v = w + ({length} * k + {start});"
         yield from pointers
         yield from lines
@@ -109,15 +109,15 @@ class LayerText(LoopText):
             return self.leaf(node)
         return f"s{node}" if self.layers.layer[node] < 0 else f"w[{self.slot[node]}]"
 
-    def _operands(self, number: int) -> Iterator[Nodes]:
+    def _operands(self, index: int) -> Iterator[Nodes]:
         """Yield the operands of a layer, one for each turn."""
-        for used in self.program.operands[self.layers.members[number]].T:
+        for used in self.program.operands[self.layers.members[index]].T:
             if used[0] >= 0:
                 yield used
 
-    def _at_hand(self, number: int, used: Nodes) -> bool:
+    def _at_hand(self, index: int, used: Nodes) -> bool:
         """Return whether a layer's operand comes from the same turn of its loop."""
-        same = self.layers.loop[self.layers.layer[used[0]]] == self.layers.loop[number]
+        same = self.layers.loop[self.layers.layer[used[0]]] == self.layers.loop[index]
         return bool(same and in_turn(self.layers.members, self.layers.layer, used))
 
     def _needed(self) -> tuple[set[int], set[int]]:
@@ -129,9 +129,9 @@ class LayerText(LoopText):
             layers.update(self.layers.layer[used].tolist())
             if node in self.layers.runs:
                 nodes.update(used.tolist())
-        for number in range(len(self.layers.members)):
-            for used in self._operands(number):
-                if not self.program.leaf[used[0]] and not self._at_hand(number, used):
+        for index in range(len(self.layers.members)):
+            for used in self._operands(index):
+                if not self.program.leaf[used[0]] and not self._at_hand(index, used):
                     layers.update(self.layers.layer[used].tolist())
                     if (used != used[0]).any():
                         nodes.update(used.tolist())
@@ -140,8 +140,8 @@ class LayerText(LoopText):
     def _kept(self, layers: Collection[int], nodes: Collection[int]) -> int:
         """Give values their entries of the work vector, loop by loop; return the number of entries."""
         loops = defaultdict(list)
-        for number in sorted(layers):
-            loops[int(self.layers.loop[number])].append(number)
+        for index in sorted(layers):
+            loops[int(self.layers.loop[index])].append(index)
         beside = self._beside(nodes)
         size = 0
         for loop, ours in sorted(loops.items()):
@@ -150,9 +150,9 @@ class LayerText(LoopText):
             start = size - len(ours) * min([0, *others])
             size = start + len(ours) * max([turns, *(turn + 1 for turn in others)])
             self.rows[loop] = start, len(ours)
-            for column, number in enumerate(ours):
-                self.column[number] = column
-                self.slot[self.layers.members[number]] = start + column + len(ours) * np.arange(turns)
+            for column, index in enumerate(ours):
+                self.column[index] = column
+                self.slot[self.layers.members[index]] = start + column + len(ours) * np.arange(turns)
         for (layer, turn), node in beside.items():
             start, length = self.rows[int(self.layers.loop[layer])]
             self.slot[node] = start + self.column[layer] + length * turn
@@ -170,18 +170,18 @@ class LayerText(LoopText):
         Args:
             nodes: nodes of no layer whose values are read from the work vector.
         """
-        found: dict[tuple[int, int], int] = {}
+        result: dict[tuple[int, int], int] = {}
         placed: set[int] = set()
-        for number in range(len(self.layers.members)):
-            for used in self._operands(number):
+        for index in range(len(self.layers.members)):
+            for used in self._operands(index):
                 wanted = self._continued(used)
                 if all(
-                    node in nodes and (found[place] == node if place in found else node not in placed)
-                    for place, node in wanted.items()
+                    node in nodes and (result[slot] == node if slot in result else node not in placed)
+                    for slot, node in wanted.items()
                 ):
-                    found |= wanted
+                    result |= wanted
                     placed.update(wanted.values())
-        return found
+        return result
 
     def _continued(self, used: Nodes) -> dict[tuple[int, int], int]:
         """Return the places in which the rows of a layer, continued before and after, would have some operands.
@@ -197,11 +197,11 @@ class LayerText(LoopText):
         alone, ours = np.flatnonzero(layer < 0), np.flatnonzero(layer >= 0)
         if not 0 < len(alone) <= BESIDE or len(ours) < 2 or (layer[ours] != layer[ours[0]]).any():
             return {}
-        number, turns = int(layer[ours[0]]), self.turn[used[ours]]
+        index, turns = int(layer[ours[0]]), self.turn[used[ours]]
         step = int(turns[-1] - turns[0]) // int(ours[-1] - ours[0])
         line = turns[0] + step * (np.arange(len(used)) - ours[0])
-        there, last = line[alone], len(self.layers.members[number]) - 1
+        there, last = line[alone], len(self.layers.members[index]) - 1
         near = (there >= -BESIDE) & (there < 0) | (last < there) & (there <= last + BESIDE)
         if (line[ours] != turns).any() or not near.all():
             return {}
-        return {(number, turn): node for turn, node in zip(there.tolist(), used[alone].tolist(), strict=True)}
+        return {(index, turn): node for turn, node in zip(there.tolist(), used[alone].tolist(), strict=True)}

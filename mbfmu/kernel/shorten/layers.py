@@ -22,8 +22,8 @@ LONGEST = 24
 """Number of operations from which a run is a loop of its own."""
 
 FEW = 1 / 32
-"""Largest share of a layer, and of all layers, that leaves it so that the others have neighbours in layers alone: steps
-of a tree of 1000 links take 5 to 8 per cent less; from 1/25 on the code becomes too long."""
+"""Largest share of the operations of a layer, and of all layers, that are taken out so that the others have neighbours
+in layers alone: steps of a tree of 1000 links take 5 to 8 per cent less; from 1/25 on the code becomes too long."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ def find_layers(program: Program, most: float) -> Layers | None:
     frames = _Frames(program)
     for nodes in alike:
         frames.add(nodes)
-    found = _placed(program, frames.layers(), runs)
-    return found if found.statements <= most else None
+    layers = _placed(program, frames.layers(), runs)
+    return layers if layers.statements <= most else None
 
 
 def operands_alone(program: Program, runs: Mapping[int, OperationChain], node: int) -> Nodes:
@@ -113,15 +113,18 @@ def _forms(program: Program) -> Nodes:
 
 def _runs(program: Program) -> Iterator[OperationChain]:
     """Yield the runs of at least `LONGEST` operations whose other operands have one form."""
+    # Operands on the longer way, by depth, and how often each node is used
     shown = np.array([item.node for item in program.outputs], dtype=np.int64)
     uses = np.bincount(np.append(program.operands[program.operands >= 0], shown), minlength=len(program.kind))
     nodes = np.arange(len(program.kind))
     reach = program.depth[program.operands]
-    place = np.where(reach[:, 1] > reach[:, 0], 1, 0)
-    taken, form = program.operands[nodes, place], _forms(program)
+    position = np.where(reach[:, 1] > reach[:, 0], 1, 0)
+    taken, form = program.operands[nodes, position], _forms(program)
+    # Whether an operation continues the run of that operand, which nothing else uses
     follows = (form[:, 1] != -2) & (form[:, 2] == -2) & ~program.leaf[taken] & (uses[taken] == 1)
-    follows &= (program.kind[taken] == program.kind) & (place[taken] == place)
-    follows &= form[taken, 1 - place] == form[nodes, 1 - place]
+    follows &= (program.kind[taken] == program.kind) & (position[taken] == position)
+    follows &= form[taken, 1 - position] == form[nodes, 1 - position]
+    # From the last operation of each run back to its first
     last = follows.copy()
     last[taken[follows]] = False
     before = np.where(follows, taken, -1).tolist()
@@ -130,7 +133,7 @@ def _runs(program: Program) -> Iterator[OperationChain]:
         while before[members[-1]] >= 0:
             members.append(before[members[-1]])
         if len(members) >= LONGEST:
-            yield OperationChain(np.array(members[::-1]), int(place[node]), int(1 - place[node]))
+            yield OperationChain(np.array(members[::-1]), int(position[node]), int(1 - position[node]))
 
 
 def _alike(program: Program, nodes: Nodes, most: float) -> list[Nodes] | None:
@@ -141,6 +144,7 @@ def _alike(program: Program, nodes: Nodes, most: float) -> list[Nodes] | None:
         nodes: some of them.
         most: number of nodes of no layer from which the layers are of no use: nothing is returned.
     """
+    # Operations of equal depth, kind and forms of operands
     key = program.depth
     for column in (program.kind, *_forms(program).T):
         key = key * (len(program.kinds) + 2) + column + 2
@@ -149,15 +153,16 @@ def _alike(program: Program, nodes: Nodes, most: float) -> list[Nodes] | None:
     all_nodes = len(nodes)
     if all_nodes - enough.sum() > most:
         return None
+    # Of these, layers are those of equal colours below
     nodes = nodes[enough]
     keys = np.stack([colours_below(program).view(np.int64)[nodes], key[nodes]])
     order = np.lexsort(keys)
     ends = np.flatnonzero((np.diff(keys[:, order], axis=1) != 0).any(axis=0)) + 1
     ends = np.concatenate([[0], ends, [len(nodes)]])
     long = np.flatnonzero(np.diff(ends) >= LEAST)
-    found = [nodes[order[first:last]] for first, last in zip(ends[long], ends[long + 1], strict=True)]
-    in_layers = sum(map(len, found))
-    return _even(program, found, max((1 - FEW) * in_layers, all_nodes + len(found) - most))
+    result = [nodes[order[first:last]] for first, last in zip(ends[long], ends[long + 1], strict=True)]
+    in_layers = sum(map(len, result))
+    return _even(program, result, max((1 - FEW) * in_layers, all_nodes + len(result) - most))
 
 
 def _even(program: Program, alike: list[Nodes], least: float) -> list[Nodes]:
@@ -171,15 +176,17 @@ def _even(program: Program, alike: list[Nodes], least: float) -> list[Nodes]:
         alike: nodes of each layer.
         least: number of nodes below which the layers stay as they are.
     """
+    # Layer of each node, and pairs of user and operand
     of = np.full(len(program.kind), -1)
-    for number, nodes in enumerate(alike):
-        of[nodes] = number
-    users, places = np.nonzero((program.operands >= 0) & ~program.leaf[program.operands])
-    used = program.operands[users, places]
+    for index, nodes in enumerate(alike):
+        of[nodes] = index
+    users, columns = np.nonzero((program.operands >= 0) & ~program.leaf[program.operands])
+    used = program.operands[users, columns]
     size = np.array([len(nodes) for nodes in alike], dtype=np.int64)
     while True:
         leaving = np.zeros(len(of), dtype=bool)
         within = of >= 0
+        # Members that leave: few of a layer are beside a node of none, as user or operand
         for one, other in ((users, used), (used, users)):
             beside = np.zeros(len(of), dtype=bool)
             beside[one[within[one] & ~within[other]]] = True
@@ -211,20 +218,23 @@ class _Frames:
 
     def add(self, nodes: Nodes) -> None:
         """Make equal operations one layer, or one for each layer of an operand that they take as a whole."""
+        # Operands that differ from turn to turn, and their layers
         operands = self.program.operands[nodes]
-        places = [place for place, used in enumerate(operands.T) if used[0] >= 0 and (used != used[0]).any()]
-        parted = [parts for place in places if (parts := self._parts(operands[:, place]))]
-        if not parted and places:
-            used = operands[:, places[0]]
+        positions = [position for position, used in enumerate(operands.T) if used[0] >= 0 and (used != used[0]).any()]
+        parted = [parts for position in positions if (parts := self._parts(operands[:, position]))]
+        # Without such layers, turns are in the order of the first operand
+        if not parted and positions:
+            used = operands[:, positions[0]]
             rank = np.where(self.program.leaf[used], self.program.index[used], self.turn[used])
             nodes = nodes[np.lexsort([nodes, rank])]
+        # One layer for each, with the frame of what it takes as a whole
         for part in max(parted, key=len, default=[np.arange(len(nodes))]):
-            number = self._put(nodes[part])
-            for place in places:
-                used = self.program.operands[self.members[number], place]
+            index = self._put(nodes[part])
+            for position in positions:
+                used = self.program.operands[self.members[index], position]
                 other = self._of_arguments(used) if self.program.leaf[used[0]] else int(self.layer[used[0]])
                 if other >= 0 and self._whole(used, other):
-                    self._tie(number, other, used)
+                    self._tie(index, other, used)
 
     def layers(self) -> list[Nodes]:
         """Return the nodes of each layer, one for each turn."""
@@ -252,18 +262,18 @@ class _Frames:
 
     def _put(self, members: Nodes) -> int:
         """Make a layer with a frame of its own; return its number."""
-        number = len(self.members)
+        index = len(self.members)
         self.members.append(members)
-        self.frame.append(number)
-        self.belonging[number] = [number]
-        self._order(number, members)
-        return number
+        self.frame.append(index)
+        self.belonging[index] = [index]
+        self._order(index, members)
+        return index
 
-    def _order(self, number: int, members: Nodes) -> None:
+    def _order(self, index: int, members: Nodes) -> None:
         """Give the members of a layer their turns."""
-        self.members[number] = members
+        self.members[index] = members
         if not self.program.leaf[members[0]]:
-            self.layer[members], self.turn[members] = number, np.arange(len(members))
+            self.layer[members], self.turn[members] = index, np.arange(len(members))
 
     def _tie(self, one: int, other: int, used: Nodes) -> None:
         """Make one frame of those of two layers, given the member of the other that each member of the first takes."""
@@ -273,13 +283,13 @@ class _Frames:
         by_node = np.argsort(self.members[other])
         turns = by_node[np.searchsorted(self.members[other], used, sorter=by_node)]
         order = turns if few == self.frame[other] else np.argsort(turns)
-        for number in self.belonging.pop(few):
-            self._order(number, self.members[number][order])
-            self.frame[number] = many
-            self.belonging[many].append(number)
+        for index in self.belonging.pop(few):
+            self._order(index, self.members[index][order])
+            self.frame[index] = many
+            self.belonging[many].append(index)
 
 
-class _Places:
+class _Schedule:
     """Loops for layers, and places between them for other nodes, as early as operands allow, then as late as users do.
 
     A layer can share a loop of as many turns with what it takes turn by turn, and with what it does not take.
@@ -288,23 +298,23 @@ class _Places:
     def __init__(self, program: Program, members: Sequence[Nodes], runs: Mapping[int, OperationChain]) -> None:
         self.program, self.members, self.runs = program, members, runs
         self.layer = np.full(len(program.kind), -1)
-        for number, each in enumerate(members):
-            self.layer[each] = number
+        for index, each in enumerate(members):
+            self.layer[each] = index
         self.loops, self.loops_of = 0, defaultdict[int, list[int]](list)  # by their numbers of turns
         self.loop = np.zeros(len(members), dtype=np.int64)
         self.before = np.zeros(len(program.kind), dtype=np.int64)
 
-    def early(self, number: int) -> None:
+    def early(self, index: int) -> None:
         """Put a layer into the first loop of as many turns that follows its operands."""
         earliest = max(
-            (self._ready(used) - in_turn(self.members, self.layer, used) for used in self._operands(number)), default=0
+            (self._ready(used) - in_turn(self.members, self.layer, used) for used in self._operands(index)), default=0
         )
-        loops = self.loops_of[len(self.members[number])]
-        found = next((loop for loop in loops if loop >= earliest), self.loops)
-        if found == self.loops:
-            loops.append(found)
+        loops = self.loops_of[len(self.members[index])]
+        chosen = next((loop for loop in loops if loop >= earliest), self.loops)
+        if chosen == self.loops:
+            loops.append(chosen)
             self.loops += 1
-        self.loop[number] = found
+        self.loop[index] = chosen
 
     def early_alone(self, node: int) -> None:
         """Put a node of no layer before the first loop that follows its operands."""
@@ -336,9 +346,9 @@ class _Places:
                 np.minimum.at(limit, self.layer[used[self.layer[used] >= 0]], last)
                 limit_alone[used] = np.minimum(limit_alone[used], at)
 
-    def _operands(self, number: int) -> Iterator[Nodes]:
+    def _operands(self, index: int) -> Iterator[Nodes]:
         """Yield the operands of a layer that are no leaves, one for each turn."""
-        for used in self.program.operands[self.members[number]].T:
+        for used in self.program.operands[self.members[index]].T:
             if used[0] >= 0 and not self.program.leaf[used[0]]:
                 yield used
 
@@ -351,18 +361,20 @@ class _Places:
 
 def _placed(program: Program, members: Sequence[Nodes], runs: dict[int, OperationChain]) -> Layers:
     """Return layers with their loops, and the places of other nodes and runs."""
-    places = _Places(program, members, runs)
-    free = (places.layer < 0) & ~program.leaf
+    # Layers and single nodes by depth, so that operands come before their users
+    schedule = _Schedule(program, members, runs)
+    free = (schedule.layer < 0) & ~program.leaf
     for last, run in runs.items():
         free[run.members] = run.members == last
     alone = np.flatnonzero(free).tolist()
-    keyed = [(int(program.depth[each[0]]), number) for number, each in enumerate(members)]
+    keyed = [(int(program.depth[each[0]]), index) for index, each in enumerate(members)]
     order = [item for _, item in sorted([*keyed, *((int(program.depth[node]), -1 - node) for node in alone)])]
+    # As early as operands allow, then as late as users do
     for item in order:
         if item < 0:
-            places.early_alone(-1 - item)
+            schedule.early_alone(-1 - item)
         else:
-            places.early(item)
-    places.late(reversed(order))
-    before = {node: int(places.before[node]) for node in alone}
-    return Layers(tuple(members), places.loop, places.layer, places.loops, before, runs)
+            schedule.early(item)
+    schedule.late(reversed(order))
+    before = {node: int(schedule.before[node]) for node in alone}
+    return Layers(tuple(members), schedule.loop, schedule.layer, schedule.loops, before, runs)

@@ -89,7 +89,7 @@ class LoopText(ABC):
         """Yield the computation of a node outside of loops."""
 
     @abstractmethod
-    def loop(self, number: int) -> Iterator[str]:
+    def loop(self, index: int) -> Iterator[str]:
         """Yield a loop."""
 
     def body(self, before: Iterable[tuple[int, int]], loops: int, alone: Iterable[Output]) -> str:
@@ -109,14 +109,14 @@ class LoopText(ABC):
         stores: dict[int, list[str]] = defaultdict(list)
         for (node, _), items in again.items():
             stores[node] += self.store_all(items, self.name(node))
-        for node, number in before:
-            nodes[number].append(node)
+        for node, index in before:
+            nodes[index].append(node)
         lines: list[str] = []
-        for number in range(loops + 1):
-            for node in nodes[number]:
+        for index in range(loops + 1):
+            for node in nodes[index]:
                 lines += [*self.single(node), *stores.pop(node, [])]
-            if number < loops:
-                lines += self.loop(number)
+            if index < loops:
+                lines += self.loop(index)
         lines += [line for each in stores.values() for line in each]
         for items in copies.values():
             lines += self.store_all(items)
@@ -210,12 +210,12 @@ class LoopText(ABC):
         return f"  {guard}o{item.which}[{index}] = SAME({value});"
 
     def stores(
-        self, number: Nodes, turn: Nodes, turns: Callable[[int], int]
+        self, index: Nodes, turn: Nodes, turns: Callable[[int], int]
     ) -> tuple[dict[int, list[list[Output]]], list[Output]]:
         """Return the results that loops store, one for each turn, and the results stored one by one.
 
         Args:
-            number: operation in a loop that computes each node, -1 for other nodes, shape (n,).
+            index: operation in a loop that computes each node, -1 for other nodes, shape (n,).
             turn: turn in which it does, shape (n,).
             turns: gives the number of turns of an operation's loop.
 
@@ -225,7 +225,7 @@ class LoopText(ABC):
         at_turns: dict[tuple[int, int], dict[int, list[Output]]] = defaultdict(lambda: defaultdict(list))
         alone: list[Output] = []
         nodes = np.fromiter((item.node for item in self.program.outputs), np.int64, len(self.program.outputs))
-        for item, of, at in zip(self.program.outputs, number[nodes].tolist(), turn[nodes].tolist(), strict=True):
+        for item, of, at in zip(self.program.outputs, index[nodes].tolist(), turn[nodes].tolist(), strict=True):
             if of >= 0:
                 at_turns[of, item.which][at].append(item)
             else:

@@ -41,12 +41,11 @@ from mbfmu.kernel.shorten.loop_text import LoopText
 WORTH = 0.5
 """Smallest share of the operations that must be in loops for the loops to be written."""
 SHORTER = 0.25
-"""Share of what is written otherwise, with families or without loops, below which layers are written: many short loops
-take longer than the same in sections.
-"""
+"""Share of the statements that families or code without loops need: layers are written if they need fewer, as many
+short loops take longer than the same operations in sections."""
 WELL = 0.1
-"""Share of the operations, or of the results if these are more, below which layers are written, and no families sought.
-"""
+"""Share of the operations, or of the results if these are more: if layers need fewer statements than that, they are
+written and no families are sought."""
 FEW = 4
 """Largest number of turns of an operation that are computed once more, outside of its loop."""
 
@@ -119,9 +118,11 @@ def with_loops(program: Program, unwanted: Collection[int], is_part: bool = Fals
 
 def make_plan(program: Program, families: Families, least: float) -> LoopPlan | None:
     """Return the place of each operation; None if less than `least` of them are in loops."""
+    # The range of k over which loops hold most operations
     begin, end = turns_together(families)
     held, first, last = best_turns(begin, end)
     kept = (begin <= first) & (end >= last)
+    # Families on a cycle that leaves their loop are written out, until there is none
     while held and kept.sum() * (last - first + 1) >= least:
         graph = _Graph(program, families, kept, first, last)
         tangled = graph.tangled()
@@ -138,6 +139,7 @@ class _Graph:
     """
 
     def __init__(self, program: Program, families: Families, kept: Flags, first: int, last: int) -> None:
+        # A vertex for each family with all its k, and for each node outside of loops
         self.families, self.kept, self.first, self.last = families, kept, first, last
         self.operands = program.operands
         self.count, n = len(families.members), len(program.kind)
@@ -147,15 +149,17 @@ class _Graph:
         vertex = self.count + np.arange(n)
         for family in np.flatnonzero(kept):
             vertex[families.members[family, first : last + 1]] = family
-        users, places = np.nonzero(program.operands >= 0)
-        used = program.operands[users, places]
+        # Edges from users to what they take, and the strongly connected components
+        users, columns = np.nonzero(program.operands >= 0)
+        used = program.operands[users, columns]
         real = ~program.leaf[used]
         user, used = vertex[users[real]], vertex[used[real]]
         self.vertex = vertex
         self.component = components(self.count + n, user, used)
         self.edges = set(zip(self.component[user].tolist(), self.component[used].tolist(), strict=True))
-        fixed, places = np.nonzero((families.operands == SAME) & kept[:, None])
-        members = program.operands[families.members[fixed, first], places]
+        # Uses of one member for all k, whose loop must end before
+        fixed, columns = np.nonzero((families.operands == SAME) & kept[:, None])
+        members = program.operands[families.members[fixed, first], columns]
         again = self.looped[members]
         self.whole = set(  # users of a single member for all k, which need its loop to have ended
             zip(self.component[fixed[again]].tolist(), self.component[vertex[members[again]]].tolist(), strict=True)
@@ -166,10 +170,12 @@ class _Graph:
 
         Recurrences that look both back and ahead belong to them: no direction of a loop suits them.
         """
+        # Components with nodes outside of loops, or with a member used for all k
         bad = np.zeros(self.component.max() + 1, dtype=bool)
         bad[self.component[self.count + self.single]] = True
         bad &= np.bincount(self.component) > 1
         bad[[user for user, used in self.whole if user == used]] = True
+        # Recurrences with operands both back and ahead
         user, used, apart = self.families.edges().T
         user, used = self.component[user], self.component[used]
         back, ahead = (set(user[(user == used) & looking].tolist()) for looking in (apart < 0, apart > 0))
@@ -178,31 +184,35 @@ class _Graph:
 
     def plan(self) -> LoopPlan:
         """Return the plan that puts each operation into the first loop, or before the first loop, that it can be in."""
+        # Components in the program's order, operands before their users
         middle = self.families.members[:, (self.first + self.last) // 2]
         recurrences = defaultdict(list)
         for family in np.flatnonzero(self.kept).tolist():
             recurrences[int(self.component[family])].append(family)
         nodes = {int(self.component[self.count + node]): node for node in self.single.tolist()}
-        place = {number: min(int(middle[family]) for family in each) for number, each in recurrences.items()} | nodes
+        rank = {index: min(int(middle[family]) for family in each) for index, each in recurrences.items()} | nodes
         users = defaultdict(list)
         for user, used in sorted(self.edges):
             if user != used:
                 users[used].append(user)
+        # The first loop that each can be in, after those of its operands
         loop, before = np.full(self.count, -1), np.zeros(len(self.looped), dtype=np.int64)
         steps: list[int] = []
-        earliest = dict.fromkeys(place, 0)
-        sequence = list(in_order(place, users))
-        for number in sequence:
-            if number in nodes:
-                at = before[nodes[number]] = earliest[number]
+        earliest = dict.fromkeys(rank, 0)
+        sequence = list(in_order(rank, users))
+        for index in sequence:
+            if index in nodes:
+                at = before[nodes[index]] = earliest[index]
             else:
-                at = loop[recurrences[number]] = self._loop_for(recurrences[number], earliest[number], loop, steps)
-            for user in users[number]:
-                over = number in recurrences and (user in nodes or (user, number) in self.whole)
+                at = loop[recurrences[index]] = self._loop_for(recurrences[index], earliest[index], loop, steps)
+            for user in users[index]:
+                over = index in recurrences and (user in nodes or (user, index) in self.whole)
                 earliest[user] = max(earliest[user], at + over)
+        # Then as late as users allow
         directions = tuple(step or 1 for step in steps)
-        backwards = [recurrences[number] for number in reversed(sequence) if number in recurrences]
+        backwards = [recurrences[index] for index in reversed(sequence) if index in recurrences]
         again = self._late(backwards, loop, before, directions)
+        # Order of the families within a loop: those of this turn before their users
         within = defaultdict(list)
         for user, used, apart in self.families.edges().tolist():
             if not apart and loop[user] >= 0 and loop[user] == loop[used]:
@@ -225,6 +235,7 @@ class _Graph:
         Returns:
             See `Plan.again`.
         """
+        # Users of each family, in loops and outside
         edges = self.families.edges()
         using = users_of(edges[self.kept[edges[:, :2]].all(axis=1)])
         alone: dict[int, list[tuple[int, int]]] = defaultdict(list)  # nodes outside that take a member, by family
@@ -235,10 +246,12 @@ class _Graph:
         for family, *others in recurrences:
             if others or int(self.component[family]) in whole or any(user == family for user, _ in using[family]):
                 continue
+            # The last loop before any user needs it
             limits = [loop[user] - (apart * steps[loop[user]] > 0) for user, apart in using[family]]
             at = min(limits, default=loop[family])
             if at <= loop[family]:
                 continue
+            # Members that nodes outside need earlier are computed there too, if they are few
             needed: dict[int, int] = {}
             for user, node in alone[family]:
                 first = again.get(user, before[user])
@@ -287,6 +300,7 @@ class _Writer(LoopText):
         super().__init__(program, unwanted)
         self.families, self.plan = families, plan
         self.turns = range(plan.first, plan.last + 1)
+        # Family and k of each node in a loop
         self.family = np.full(len(program.kind), -1)  # family and k of nodes in loops
         self.k = np.zeros(len(program.kind), dtype=np.int64)
         order = np.array(plan.order)
@@ -294,6 +308,7 @@ class _Writer(LoopText):
         self.family[looped], self.k[looped] = order[:, None], self.turns
         self.single_nodes: list[int] = [*plan.single.tolist(), *plan.again]
         self.stored, self.alone = self.stores(self.family, self.k, lambda _: len(self.turns))
+        # Columns of the work vector: values that later turns or other loops take
         self.slots: dict[int, int] = {}  # column of the families that are kept in the work vector
         self.filled: dict[int, tuple[int, int]] = {}  # family and k of the nodes outside of loops that are kept there
         kept_k = [plan.first, plan.last]
@@ -306,6 +321,7 @@ class _Writer(LoopText):
                 for k in range(plan.first + apart, plan.last + apart + 1):
                     if not plan.looped[node := int(families.members[used, k])]:
                         self.filled[node] = used, k
+        # Values that nodes outside take: those of the last turn alone need no column
         outside = defaultdict(set)
         for node in self._needed_outside():
             if self.family[node] >= 0 and node not in plan.again:
@@ -330,11 +346,12 @@ class _Writer(LoopText):
         if node in self.filled:
             yield f"  {self._slot(*self.filled[node])} = s{node};"
 
-    def loop(self, number: int) -> Iterator[str]:
+    def loop(self, index: int) -> Iterator[str]:
         """Yield a loop."""
-        ours = [family for family in self.plan.order if self.plan.loop[family] == number]
+        # Families of this loop, and the values that each turn takes from the one before
+        ours = [family for family in self.plan.order if self.plan.loop[family] == index]
         last = len(self.turns) - 1
-        if self.plan.steps[number] > 0:
+        if self.plan.steps[index] > 0:
             span, before = f"k = 0; k <= {last}; ++k", self.turns[0] - 1
         else:
             span, before = f"k = {last}; k >= 0; --k", self.turns[-1] + 1
@@ -346,18 +363,20 @@ class _Writer(LoopText):
                 if apart and self._at_hand(family, used, apart)
             }
         )
+        # Before the loop: these values for the first turn
         for family in carried:
             yield f"  V b{family} = SAME({self.name(int(self.families.members[family, before]))});"
         for family in ours:
             if family in self.ends:
                 yield f"  V e{family};"
+        # A turn: each family's operation, kept where it is taken later
         yield f"  for (int {span}) {{"
         if self.slots:
             yield f"    V *const v = w + {len(self.slots)} * (k + {self.plan.first - self.first_row});"
         for family in ours:
             members = self.families.members[family, self.turns.start : self.turns.stop]
-            places = np.flatnonzero(self.families.operands[family] != NOTHING)
-            names = [self._name_in_loop(family, int(place), members) for place in places]
+            positions = np.flatnonzero(self.families.operands[family] != NOTHING)
+            names = [self._name_in_loop(family, int(position), members) for position in positions]
             yield f"    const V a{family} = {self.program.name(int(members[0]))}({', '.join(names)});"
             if family in self.slots:
                 yield f"    v[{self.slots[family]}] = a{family};"
@@ -365,14 +384,15 @@ class _Writer(LoopText):
                 yield f"    e{family} = a{family};"
             for items in self.stored[family]:
                 yield self.store_turns(items, f"a{family}")
+        # At the end of a turn: what the next one takes
         for family in carried:
             yield f"    b{family} = a{family};"
         yield "  }"
 
-    def _name_in_loop(self, family: int, place: int, members: Nodes) -> str:
+    def _name_in_loop(self, family: int, position: int, members: Nodes) -> str:
         """Return the C expression of a family's operand in the family's loop."""
-        used = self.program.operands[members, place]
-        pattern, apart = int(self.families.operands[family, place]), int(self.families.distance[family, place])
+        used = self.program.operands[members, position]
+        pattern, apart = int(self.families.operands[family, position]), int(self.families.distance[family, position])
         if pattern >= 0:
             if self._at_hand(family, pattern, apart):
                 return f"b{pattern}" if apart else f"a{pattern}"
@@ -399,8 +419,8 @@ class _Writer(LoopText):
 
     def _at_hand(self, family: int, used: int, apart: int) -> bool:
         """Return whether a family's operand comes from the same turn of its loop or from the turn before."""
-        number = self.plan.loop[family]
-        return bool(self.plan.loop[used] == number and apart in (0, -self.plan.steps[number]))
+        index = self.plan.loop[family]
+        return bool(self.plan.loop[used] == index and apart in (0, -self.plan.steps[index]))
 
     def _needed_outside(self) -> Iterator[int]:
         """Yield the nodes that are used by their own name, outside of their loops."""
@@ -408,5 +428,5 @@ class _Writer(LoopText):
         yield from (item.node for item in self.alone)
         for family in self.plan.order:
             node = self.families.members[family, self.plan.first]
-            for place in np.flatnonzero(self.families.operands[family] == SAME):
-                yield int(self.program.operands[node, place])
+            for position in np.flatnonzero(self.families.operands[family] == SAME):
+                yield int(self.program.operands[node, position])
