@@ -136,16 +136,16 @@ def compare(
         UsageError: a step or the stop time is not a positive number, or the model is a block.
         MbfmuError: the model or a named stepper is invalid.
     """
-    for number in (stop, *steps):
-        if not (math.isfinite(number) and number > 0):
-            raise UsageError(f"{number} s is not a time: stop and steps are positive numbers")
+    for span in (stop, *steps):
+        if not (math.isfinite(span) and span > 0):
+            raise UsageError(f"{span} s is not a time: stop and steps are positive numbers")
     if not steps or max(steps) > stop:
         raise UsageError(f"every step must be at most the stop time {stop:g} s")
     check_steps(f"a run of {stop:g} s", stop, min(steps))
     system = model_of(system, values)
     if isinstance(system, Block | Sampled) or (isinstance(system, System) and system.only_blocks):
-        what = "has blocks only" if isinstance(system, System) else "is a block"
-        raise UsageError(f"'{system.name}' {what}, and this compares the coordinates of mechanisms")
+        kind = "has blocks only" if isinstance(system, System) else "is a block"
+        raise UsageError(f"'{system.name}' {kind}, and this compares the coordinates of mechanisms")
     exact, accuracy = _reference(system, stop, min(steps), coordinates)
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in families()]
     rows: list[ComparedRun] = []

@@ -38,13 +38,13 @@ CONVERGED = 1e-14
 MOST_RUNS = 200
 """Largest number of runs of a fit, besides those for derivatives."""
 SMALL = 1e-12
-"""Spread of a measured output, relative to its size, that counts as none."""
+"""Largest spread of a measured output, relative to its size, that counts as constant."""
 COMPUTED = ("energy.", "constraint.")
 """Beginnings of the names of outputs that no sensor measures."""
 ALIKE = 1e-9
 """Singular value of the scaled Jacobian, relative to the largest, below which values cannot be told apart."""
 SHARE = 0.1
-"""Smallest share of a value in such a combination for a message to name it."""
+"""Smallest share of a value in an undetermined combination of values for a message to name it."""
 
 
 @dataclass(frozen=True)
@@ -166,12 +166,14 @@ def fit(search: FitArguments) -> Fit:
         StartError, StepError: the first run fails, or a derivative is unknown, as after an event.
         MbfmuError: the data are missing or hold something else than numbers.
     """
+    # the data: columns over the time
     data, sigma = search.data, search.sigma
     system = model_of(search.model, search.values)
     columns = read_table(data)
     time = columns.pop("time")
     if time[0] < 0:
         raise UsageError(f"'{data}' begins at t = {time[0]:g} s, and a run at 0: shift its times")
+    # which columns drive inputs, and which are fitted
     outline = prepare_run(system, part_of(search, RunSettings)).outline
     driving = {item.name: str(data) for item in outline.inputs if item.name in columns}
     fitted = _measured(outline, columns, search.outputs, str(data))
@@ -179,41 +181,42 @@ def fit(search: FitArguments) -> Fit:
     times = time if begun else np.concatenate([[0.0], time])
     if len(times) < 2:
         raise UsageError(f"'{data}' has one row, at t = 0 s: a fit needs later times too")
+    # the run with these inputs, and its residuals
     driven = replace(part_of(search, RunSettings), inputs={**driving, **(search.inputs or {})})
     run = Sensitivity(system, None, search.free, outputs=fitted, times=times, **driven.of_model())
     measured = np.array([columns[name] for name in fitted]).T
-    scales, limits, told = _scales(measured, fitted, sigma), run.limits(search.bounds), search.progress
+    scales, limits, progress = _scales(measured, fitted, sigma), run.limits(search.bounds), search.progress
     if measured.size < len(run.free):
         raise UsageError(f"'{data}' has {measured.size} measured values, for {len(run.free)} free ones: free fewer")
-    run.outputs()  # a failure where the search begins is told
-    problem = _Problem(run, measured, scales, 0 if begun else 1, limits, told or (lambda *_: None))
+    run.outputs()  # a failure at the begin of the search is reported as it is
+    problem = _Problem(run, measured, scales, 0 if begun else 1, limits, progress or (lambda *_: None))
     return problem.solved(outline.name, sigma is not None, {item.name: item.unit for item in outline.outputs})
 
 
-def _measured(outline: Any, columns: Mapping[str, Array], asked: Sequence[str], data: str) -> tuple[str, ...]:
+def _measured(outline: Any, columns: Mapping[str, Array], requested: Sequence[str], data: str) -> tuple[str, ...]:
     """Return the names of the columns to fit."""
     known = {item.name: item for item in outline.outputs}
-    if len(set(asked)) != len(asked):
-        raise UsageError(f"outputs: name each column once, not {', '.join(asked)}")
-    for name in asked:
+    if len(set(requested)) != len(requested):
+        raise UsageError(f"outputs: name each column once, not {', '.join(requested)}")
+    for name in requested:
         if name not in known:
             raise UnknownNameError(f"'{outline.name}' has no output '{name}'; {nearest(name, known)}")
         if name not in columns:
             raise UsageError(f"'{data}' has no column '{name}'; {nearest(name, columns)}")
         if known[name].type != "Real":
             raise UsageError(f"'{name}' is of type {known[name].type}: leave it out, it has no slope")
-    found = asked or [
+    chosen = requested or [
         name
         for name, item in known.items()
         if name in columns and item.kind == "output" and item.type == "Real" and not name.startswith(COMPUTED)
     ]
-    if not found:
+    if not chosen:
         text = ", ".join(list(columns)[:8]) or "nothing but the time"
         raise UsageError(
             f"'{data}' has no column with the name of an output of '{outline.name}' such as "
             f"{', '.join(list(known)[:3])}; it has {text}"
         )
-    return tuple(found)
+    return tuple(chosen)
 
 
 def _scales(measured: Array, names: tuple[str, ...], sigma: Mapping[str, float] | None) -> Array:
@@ -234,37 +237,37 @@ class _Problem:
     """The residuals of a fit and their Jacobian, as functions of the free values in units of their sizes."""
 
     def __init__(
-        self, run: Sensitivity, measured: Array, scales: Array, first: int, limits: tuple[Array, Array], told: Told
+        self, run: Sensitivity, measured: Array, scales: Array, first: int, limits: tuple[Array, Array], progress: Told
     ) -> None:
-        self._run, self._measured, self._scales, self._first, self._told = run, measured, scales, first, told
+        self._run, self._measured, self._scales, self._first, self._told = run, measured, scales, first, progress
         self._start, self._limits = run.values, limits
         self._sizes = np.where(self._start != 0, np.abs(self._start), 1.0)
         self.runs = 0
 
     def values(self, x: Array) -> Array:
         """Return the free values; round-off does not take them beyond their bounds."""
-        found: Array = np.clip(x * self._sizes, *self._limits)
-        return found
+        values: Array = np.clip(x * self._sizes, *self._limits)
+        return values
 
     def _residuals(self, outputs: Array) -> Array:
-        found: Array = ((outputs[self._first :] - self._measured) / self._scales).ravel()
-        return found
+        residuals: Array = ((outputs[self._first :] - self._measured) / self._scales).ravel()
+        return residuals
 
     def residuals(self, x: Array) -> Array:
         """Return the residuals, infinite ones where the model has no run."""
         self.runs += 1
         try:
-            found = self._residuals(self._run.outputs(self.values(x)))
+            residuals = self._residuals(self._run.outputs(self.values(x)))
         except (StartError, StepError):
             return np.full(self._measured.size, math.inf)
-        self._told(self.runs, float(np.sqrt(np.mean(found**2))))
-        return found
+        self._told(self.runs, float(np.sqrt(np.mean(residuals**2))))
+        return residuals
 
     def jacobian(self, x: Array) -> Array:
         """Return the derivatives of the residuals, shape (n_r, n)."""
         _, slopes = self._run.jacobian(self.values(x))
-        found: Array = slopes[self._first :] / self._scales[:, None] * self._sizes
-        return found.reshape(-1, len(x))
+        weighted: Array = slopes[self._first :] / self._scales[:, None] * self._sizes
+        return weighted.reshape(-1, len(x))
 
     def solved(self, name: str, known: bool, units: Mapping[str, str]) -> Fit:
         """Return the fit.
@@ -276,28 +279,32 @@ class _Problem:
         """
         from scipy.optimize import least_squares
 
+        # Gauss-Newton in a trust region: min |r(x)|^2 / 2 within the bounds, with the exact J = r_x
         inside = tuple(item / self._sizes for item in self._limits)
-        found = least_squares(
+        solution = least_squares(
             self.residuals, self._start / self._sizes, self.jacobian, inside, x_scale="jac", ftol=CONVERGED,
             xtol=CONVERGED, gtol=CONVERGED, max_nfev=MOST_RUNS,
         )  # fmt: skip
-        free, values = self._run.free, self.values(found.x)
-        at_bound = found.active_mask != 0
-        squares, left = float(found.fun @ found.fun), found.fun.size - len(free)
+        free, values = self._run.free, self.values(solution.x)
+        at_bound = solution.active_mask != 0
+        # covariance s^2 (J^T J)^-1, with s^2 = |r|^2 / (n_r - n) where the errors of the data are not known
+        squares, left = float(solution.fun @ solution.fun), solution.fun.size - len(free)
         scale = 1.0 if known else squares / left if left else math.nan
-        covariance, alike = _covariance(found.jac, ~at_bound, free)
+        covariance, alike = _covariance(solution.jac, ~at_bound, free)
         covariance *= np.outer(self._sizes, self._sizes)
         finite = np.isfinite(covariance)  # what is not determined stays so, whatever the residuals are
         covariance[finite] *= scale
+        # notices: values that the data leave open, no data left for errors, no rest
         notices = list(alike)
         if not (left or known):
             notices.append(
-                f"{len(free)} values take {found.fun.size} measured ones to the last, which leaves none to tell their "
-                "errors: measure more, or say what the errors of the data are (--sigma)"
+                f"{len(free)} values take {solution.fun.size} measured ones to the last, which leaves none to tell "
+                "their errors: measure more, or say what the errors of the data are (--sigma)"
             )
-        if found.status == 0:
+        if solution.status == 0:
             notices.append(f"the fit did not come to rest in {MOST_RUNS} runs: begin nearer to the result")
-        each = (found.fun.reshape(self._measured.shape) * self._scales).T
+        # the fit, with the root mean square of each output
+        each = (solution.fun.reshape(self._measured.shape) * self._scales).T
         items = zip(self._run.signals, self._start, values, np.sqrt(np.diag(covariance)), at_bound, strict=True)
         return Fit(
             name=name,
@@ -310,8 +317,8 @@ class _Problem:
             },
             units={key: units[key] for key in self._run.output_names},
             covariance=covariance,
-            rms=math.sqrt(squares / found.fun.size),
-            points=found.fun.size,
+            rms=math.sqrt(squares / solution.fun.size),
+            points=solution.fun.size,
             runs=self.runs,
             notices=tuple(notices),
         )
@@ -326,21 +333,24 @@ def _covariance(J: Array, moving: npt.NDArray[np.bool_], free: Sequence[str]) ->
         free: their names.
     """
     n = J.shape[1]
-    found, notices = np.full((n, n), math.nan), []
-    places = np.flatnonzero(moving)
-    if not places.size:
-        return found, ()
-    sizes = np.linalg.norm(J[:, places], axis=0)
+    covariance, notices = np.full((n, n), math.nan), []
+    columns = np.flatnonzero(moving)
+    if not columns.size:
+        return covariance, ()
+    # singular values of J with columns of length 1
+    sizes = np.linalg.norm(J[:, columns], axis=0)
     sizes[sizes == 0] = 1.0
-    _, singular, V = np.linalg.svd(J[:, places] / sizes, full_matrices=False)
+    _, singular, V = np.linalg.svd(J[:, columns] / sizes, full_matrices=False)
+    # directions that the data do not determine
     lost = singular <= ALIKE * max(singular.max(), np.finfo(float).tiny)
     for row in V[lost]:
-        names = [free[int(k)] for k, part in zip(places, row, strict=True) if abs(part) > SHARE]
-        what = names[0] if len(names) == 1 else f"{', '.join(names)} apart"
-        notices.append(f"the data do not determine {what}: free fewer values, or measure more")
+        names = [free[int(k)] for k, part in zip(columns, row, strict=True) if abs(part) > SHARE]
+        undetermined_names = names[0] if len(names) == 1 else f"{', '.join(names)} apart"
+        notices.append(f"the data do not determine {undetermined_names}: free fewer values, or measure more")
+    # (J^T J)^-1 = V diag(sigma^-2) V^T over the others, in the units of the columns
     kept = V[~lost] / singular[~lost, None]
-    own = kept.T @ kept / np.outer(sizes, sizes)
+    block = kept.T @ kept / np.outer(sizes, sizes)
     undetermined = (np.abs(V[lost]) > SHARE).any(axis=0)
-    own[undetermined, undetermined] = math.inf
-    found[np.ix_(places, places)] = own
-    return found, tuple(notices)
+    block[undetermined, undetermined] = math.inf
+    covariance[np.ix_(columns, columns)] = block
+    return covariance, tuple(notices)

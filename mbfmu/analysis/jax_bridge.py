@@ -35,8 +35,8 @@ def jax_function(run: Sensitivity) -> Callable[[Any], Any]:
     one_at_a_time = threading.Lock()  # a kernel has one room to work in, and JAX calls from several threads
     shape, n = (len(run.time), len(run.output_names)), len(run.free)
 
-    def like(given: tuple[int, ...]) -> Any:
-        return jax.ShapeDtypeStruct(given, jax.dtypes.canonicalize_dtype(np.float64))
+    def like(shape: tuple[int, ...]) -> Any:
+        return jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(np.float64))
 
     def outputs(values: Any) -> Any:
         with one_at_a_time:
@@ -55,8 +55,8 @@ def jax_function(run: Sensitivity) -> Callable[[Any], Any]:
         return function(values), values
 
     def backward(values: Any, weights: Any) -> tuple[Any]:
-        found = jax.pure_callback(gradient, like((n,)), values, weights, vmap_method="sequential")
-        return (found.astype(values.dtype),)
+        gradients = jax.pure_callback(gradient, like((n,)), values, weights, vmap_method="sequential")
+        return (gradients.astype(values.dtype),)
 
     function.defvjp(forward, backward)
 

@@ -41,7 +41,7 @@ Told = Callable[[int, float], None]
 CONVERGED = 1e-12
 """Relative change of the expression at which a search ends."""
 SMALL = 1e-6
-"""Value of the expression, in units of its scale, below which changes are relative to this."""
+"""Value of the expression, in units of its scale, below which its changes are relative to this value."""
 FLAT = 1e-6
 """Largest entry of the gradient, relative to the same and in units of the values' sizes, with which a search whose
 steps find nothing less has ended well."""
@@ -259,14 +259,19 @@ class _Search:
     """
 
     def __init__(
-        self, run: Sensitivity, goals: "list[_Goal]", kinds: list[str], limits: tuple[Array, Array], told: Told | None
+        self,
+        run: Sensitivity,
+        goals: "list[_Goal]",
+        kinds: list[str],
+        limits: tuple[Array, Array],
+        progress: Told | None,
     ) -> None:
-        self._run, self._goals, self._kinds, self._limits, self._told = run, goals, kinds, limits, told
+        self._run, self._goals, self._kinds, self._limits, self._told = run, goals, kinds, limits, progress
         self._begin = run.values
         self._sizes = np.where(self._begin != 0, np.abs(self._begin), 1.0)
         for item in run.knots:  # values of one input are of one size
-            places = [k for k, name in enumerate(run.free) if name.partition("@")[0] == item.name]
-            self._sizes[places] = np.abs(self._begin[places]).max() or 1.0
+            entries = [k for k, name in enumerate(run.free) if name.partition("@")[0] == item.name]
+            self._sizes[entries] = np.abs(self._begin[entries]).max() or 1.0
         self._seen: list[float] = []
         self._scales, self._parts = np.zeros(len(goals)), np.array([OFFSET, *[1.0] * len(kinds)])
         self._before, self._rested = math.inf, False
@@ -275,24 +280,26 @@ class _Search:
     def _at(self, x: Array) -> tuple[Array, Array]:
         """Return the values of all goals, shape (n_goals,), and their derivatives, shape (n_goals, n_free)."""
         if self._last is None or self._last[0] != x.tobytes():
+            # one run, with the gradients of all goals by its adjoint
             now = np.clip(x * self._sizes, *self._limits)
             try:
                 outputs, back = self._run.pullback(now)
-                found = [goal.of(self._run, now, outputs, back) for goal in self._goals]
+                pairs = [goal.of(self._run, now, outputs, back) for goal in self._goals]
             except (StartError, StepError) as error:
                 where = ", ".join(f"{name} = {item:g}" for name, item in zip(self._run.free, now, strict=True))
                 raise type(error)(
                     f"the run with {where} fails: {error}; bounds (--bounds) keep the search away"
                 ) from None
-            values = np.array([value for value, _ in found])
-            slopes = np.array([slope for _, slope in found]) * self._sizes
+            values = np.array([value for value, _ in pairs])
+            slopes = np.array([slope for _, slope in pairs]) * self._sizes
             self._last = x.tobytes(), values, slopes
+            # the scale of a goal, from the first gradient that is not zero
             sizes = np.maximum(np.abs(slopes).max(axis=1), self._parts * np.abs(values))
             sizes[0] /= FIRST
             self._scales = np.where(self._scales > 0, self._scales, sizes)
-            self._seen.append(found[0][0])
+            self._seen.append(pairs[0][0])
             if self._told:
-                self._told(len(self._seen), found[0][0])
+                self._told(len(self._seen), pairs[0][0])
         return self._last[1:]
 
     def _scaled(self, x: Array, k: int = 0) -> tuple[float, Array]:
@@ -320,9 +327,10 @@ class _Search:
         from scipy.optimize import minimize as search
 
         run, sizes, (low, high) = self._run, self._sizes, self._limits
+        # the search in units of the sizes: SLSQP under conditions, else L-BFGS-B within the bounds
         begin = self._begin / sizes
         self._before, slope = self._scaled(begin)
-        found = search(
+        solution = search(
             self._scaled, begin, jac=True, method="SLSQP" if self._kinds else "L-BFGS-B",
             bounds=list(zip((low / sizes).tolist(), (high / sizes).tolist(), strict=True)),
             constraints=[
@@ -333,10 +341,11 @@ class _Search:
             options={"maxiter": MOST_RUNS}
             | ({"ftol": CONVERGED * FIRST} if self._kinds else {"ftol": 0.0, "gtol": 0.0, "maxfun": MOST_RUNS}),
         )  # fmt: skip
-        best = np.clip(found.x * sizes, low, high)
-        reached, slopes = self._at(found.x)
-        ended = str(found.message).strip().rstrip(".").lower()
-        rested = found.success or self._rested or (not self._kinds and self._is_flat(found.x))
+        # whether it came to rest, moved at all, and meets the conditions
+        best = np.clip(solution.x * sizes, low, high)
+        reached, slopes = self._at(solution.x)
+        ended = str(solution.message).strip().rstrip(".").lower()
+        rested = solution.success or self._rested or (not self._kinds and self._is_flat(solution.x))
         notices = [] if rested else [f"the search ended early: {ended}"]
         if not slope.any() and np.array_equal(best, self._begin):
             notices.append(
@@ -349,18 +358,19 @@ class _Search:
             if (abs(value) if kind == "eq" else -value) > most:
                 wanted = "0" if kind == "eq" else "at least 0"
                 notices.append(f"{goal.text} is {value:.3g} instead of {wanted}: begin nearer to a run that meets it")
+        # the values, and the inputs that knots make
         whole = zip(run.signals, self._begin.tolist(), best.tolist(), low.tolist(), high.tolist(), strict=True)
         items = [
             Optimized(item.name, item.unit, a, b, min(b - least, most - b) <= ROUND_OFF * abs(b))
             for item, a, b, least, most in whole
         ]
-        trajectories, place = {}, len(items) - sum(len(item.times) for item in run.knots)
-        own = tuple(items[:place])
+        trajectories, offset = {}, len(items) - sum(len(item.times) for item in run.knots)
+        parameters = tuple(items[:offset])
         for item in run.knots:
-            trajectories[item.name] = Trajectory(item.unit, item.times, best[place : place + len(item.times)])
-            place += len(item.times)
+            trajectories[item.name] = Trajectory(item.unit, item.times, best[offset : offset + len(item.times)])
+            offset += len(item.times)
         return Optimum(
-            name, self._goals[0].text, own, self._seen[0], float(reached[0]), len(self._seen), tuple(notices),
+            name, self._goals[0].text, parameters, self._seen[0], float(reached[0]), len(self._seen), tuple(notices),
             trajectories, any(item.hold for item in run.knots),
         )  # fmt: skip
 
@@ -374,10 +384,10 @@ def _conditions(text: str) -> list[tuple[str, str]]:
     Raises:
         UsageError: it is none.
     """
-    relations = [found for found in RELATION.finditer(text) if _is_outside(text[: found.start()])]
-    ends = [0, *(place for found in relations for place in found.span()), len(text)]
+    relations = [relation for relation in RELATION.finditer(text) if _is_outside(text[: relation.start()])]
+    ends = [0, *(bound for relation in relations for bound in relation.span()), len(text)]
     sides = [text[begin:end].strip() for begin, end in zip(ends[::2], ends[1::2], strict=True)]
-    signs = [found[0] for found in relations]
+    signs = [relation[0] for relation in relations]
     if not signs or not all(sides) or {"<", ">"} & {*signs}:
         raise UsageError(
             f"'{text}' is no condition: write =, <= or >=, as last(NAME) = 1.5, min(NAME) >= 0 or 1 <= max(NAME) <= 2"
@@ -390,7 +400,7 @@ def _conditions(text: str) -> list[tuple[str, str]]:
 
 
 def _is_outside(before: str) -> bool:
-    """Return whether a place is outside of all parentheses; before: the text up to there."""
+    """Return whether an index is outside of all parentheses; before: the text up to there."""
     return before.count("(") == before.count(")")
 
 
@@ -414,22 +424,22 @@ class _Goal:
         self.text = text
         self._free = len(free)
         self._measures: list[tuple[str, str]] = []
-        rest, place = "", 0
-        while found := CALL.search(text, place):
-            end = _closing(text, found.end())
+        rest, begin = "", 0
+        while call := CALL.search(text, begin):
+            end = _closing(text, call.end())
             if end == len(text):
                 raise UsageError(f"'{text}': a parenthesis is open at the end: close it")
-            name = text[found.end() : end].strip()
+            name = text[call.end() : end].strip()
             if name in outputs or name in driven:
-                rest += f"{text[place : found.start()]}measure{len(self._measures)}"
-                self._measures.append((found[1], name))
-                place = end + 1
-            elif found[1] not in FUNCTIONS:
+                rest += f"{text[begin : call.start()]}measure{len(self._measures)}"
+                self._measures.append((call[1], name))
+                begin = end + 1
+            elif call[1] not in FUNCTIONS:
                 raise _unknown(text, name, (*outputs, *driven))
             else:
-                rest += text[place : found.end()]
-                place = found.end()
-        expression = Expression(rest + text[place:])
+                rest += text[begin : call.end()]
+                begin = call.end()
+        expression = Expression(rest + text[begin:])
         symbols = {f"measure{k}": ca.SX.sym(f"measure{k}") for k in range(len(self._measures))}
         for name in expression.names - symbols.keys():
             if name not in free:
@@ -438,8 +448,8 @@ class _Goal:
             raise UsageError(f"'{text}' measures no output: write such as rms(NAME); {nearest(text, outputs)}")
         symbols |= {name: ca.SX.sym(name) for name in free}
         value = ca.densify(ca.SX(expression.evaluate(lambda name: symbols[name])))
-        given = ca.vertcat(*symbols.values())
-        self._value = ca.Function("goal", [given], [value, ca.gradient(value, given)])
+        arguments = ca.vertcat(*symbols.values())
+        self._value = ca.Function("goal", [arguments], [value, ca.gradient(value, arguments)])
         self.outputs = tuple(dict.fromkeys(name for _, name in self._measures if name not in driven))
 
     def of(
@@ -456,15 +466,17 @@ class _Goal:
         Raises:
             StepError: it is not finite.
         """
-        shown, place = run.output_names, self._free
+        # inputs over time by their knots
+        shown, offset = run.output_names, self._free
         driven: dict[str, tuple[Knots, slice, Array, Array]] = {}
         for item in run.knots:
-            part = slice(place, place + len(item.times))
-            place = part.stop
+            part = slice(offset, offset + len(item.times))
+            offset = part.stop
             if item.hold:  # each value counts up to the next point
                 driven[item.name] = item, part, np.repeat(run.time, 2)[1:-1], np.repeat(run.time[:-1], 2)
             else:
                 driven[item.name] = item, part, run.time, run.time
+        # the value g(m, p) of the measures m and the free values p, with its gradient
         times, columns = [], []
         for _, name in self._measures:
             if name in driven:
@@ -481,18 +493,19 @@ class _Goal:
         value, slope = (np.array(item).ravel() for item in self._value([*measured, *values[: self._free]]))
         if not (np.all(np.isfinite(value)) and np.all(np.isfinite(slope))):
             raise StepError("the expression or its gradient is not finite")
-        weights, found = np.zeros_like(outputs), np.zeros(len(values))
-        found[: self._free] = slope[len(self._measures) :]
+        # chain rule: dg/dp = g_p + g_m m_y y_p, in which the adjoint of the run gives the last product
+        weights, gradient = np.zeros_like(outputs), np.zeros(len(values))
+        gradient[: self._free] = slope[len(self._measures) :]
         for (function, name), time, column, each in zip(self._measures, times, columns, slope, strict=False):
             along = each * SLOPES[function](time, column)
             if name in driven:
                 item, part, _, read = driven[name]
-                found[part] += item.gathered(read, along)
+                gradient[part] += item.gathered(read, along)
             else:
                 weights[:, shown.index(name)] += along
         if self.outputs:
-            found += back(weights).values
-        return float(value[0]), found
+            gradient += back(weights).values
+        return float(value[0]), gradient
 
 
 def _unknown(text: str, name: str, outputs: Sequence[str]) -> MbfmuError:
@@ -507,10 +520,10 @@ def _unknown(text: str, name: str, outputs: Sequence[str]) -> MbfmuError:
 
 
 def _closing(text: str, begin: int) -> int:
-    """Return the place of the parenthesis that closes the one before a place; the end if there is none."""
+    """Return the index of the parenthesis that closes the one before an index; the end if there is none."""
     depth = 1
-    for place in range(begin, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[place], 0)
+    for index in range(begin, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[index], 0)
         if not depth:
-            return place
+            return index
     return len(text)

@@ -36,8 +36,8 @@ def torch_function(run: Sensitivity) -> Callable[[Any], Any]:
         def forward(ctx: Any, values: Any) -> Any:
             instances = values.detach().cpu().to(torch.float64).reshape(-1, len(run.free)).numpy()
             if ctx.needs_input_grad[0]:
-                found = [run.pullback(item) for item in instances]
-                ctx.back, outputs = [back for _, back in found], [item for item, _ in found]
+                each_run = [run.pullback(item) for item in instances]
+                ctx.back, outputs = [back for _, back in each_run], [item for item, _ in each_run]
             else:
                 outputs = [run.outputs(item) for item in instances]
             whole = np.reshape(outputs, (*values.shape[:-1], len(run.time), len(run.output_names)))
@@ -47,8 +47,8 @@ def torch_function(run: Sensitivity) -> Callable[[Any], Any]:
         @once_differentiable  # type: ignore[untyped-decorator]
         def backward(ctx: Any, weights: Any) -> Any:
             each = weights.detach().cpu().to(torch.float64).reshape(-1, *weights.shape[-2:]).numpy()
-            found = [back(item).values for back, item in zip(ctx.back, each, strict=True)]
-            return torch.from_numpy(np.reshape(found, (*weights.shape[:-2], len(run.free)))).to(weights)
+            each_run = [back(item).values for back, item in zip(ctx.back, each, strict=True)]
+            return torch.from_numpy(np.reshape(each_run, (*weights.shape[:-2], len(run.free)))).to(weights)
 
     def of(values: Any) -> Any:
         values = torch.as_tensor(values)

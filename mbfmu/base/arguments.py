@@ -77,15 +77,15 @@ def types_of(item: Any) -> dict[str, Any]:
     homes = [(item.__annotations__, item.__globals__)] if inspect.isfunction(item) else [
         (inspect.get_annotations(base), vars(sys.modules[base.__module__])) for base in reversed(item.__mro__)
     ]  # fmt: skip
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for hints, names in homes:
         for name, hint in hints.items():
             one = types.SimpleNamespace(__annotations__={name: hint})
             try:
-                found |= typing.get_type_hints(one, globalns=names)
+                result |= typing.get_type_hints(one, globalns=names)
             except NameError:
-                found[name] = Any
-    return found
+                result[name] = Any
+    return result
 
 
 def check_type(where: str, value: Any, hint: Any) -> None:
@@ -101,13 +101,13 @@ def check_type(where: str, value: Any, hint: Any) -> None:
     """
     fault = _fault(where, value, hint)
     if fault:
-        place, wrong, needed = fault
+        part, wrong, needed = fault
         size = f" of {len(wrong)}" if isinstance(wrong, tuple) else ""
-        raise UsageError(f"{place} = {reprlib.repr(wrong)} must be {words(needed)}, not {_named(type(wrong))}{size}")
+        raise UsageError(f"{part} = {reprlib.repr(wrong)} must be {words(needed)}, not {_named(type(wrong))}{size}")
 
 
 def _fault(where: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
-    """Return place, value and wanted type of the innermost part that is not of its type; None if there is none."""
+    """Return name, value and wanted type of the innermost part that is not of its type; None if there is none."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in {typing.Union, types.UnionType}:
         faults = [_fault(where, value, item) for item in inner]
@@ -125,7 +125,7 @@ def _fault(where: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
         parts += [(f"{where}[{key!r}]", item, inner[1]) for key, item in value.items()]
     elif isinstance(origin, type) and issubclass(origin, Iterable) and isinstance(value, Sequence):
         kinds = inner if fixed else inner[:1] * len(value)
-        parts = [(f"{where}[{number}]", *pair) for number, pair in enumerate(zip(value, kinds, strict=True))]
+        parts = [(f"{where}[{index}]", *pair) for index, pair in enumerate(zip(value, kinds, strict=True))]
     return next((fault for part in parts if (fault := _fault(*part))), None)
 
 
@@ -161,14 +161,14 @@ def numbers(value: Any) -> "npt.NDArray[np.float64]":
     if _is_masked(value):
         return np.array(math.nan)
     try:
-        found = np.asanyarray(value)
+        array = np.asanyarray(value)
     except ValueError:  # rows of different lengths
         return np.array(math.nan)
-    objects = found.flat if found.dtype.kind == "O" else ()
-    if found.dtype.kind in "biufO" and all(isinstance(item, Real) for item in objects):
+    objects = array.flat if array.dtype.kind == "O" else ()
+    if array.dtype.kind in "biufO" and all(isinstance(item, Real) for item in objects):
         with suppress(OverflowError):
-            return np.asarray(found, dtype=np.float64)
-    return np.full(found.shape, math.nan)
+            return np.asarray(array, dtype=np.float64)
+    return np.full(array.shape, math.nan)
 
 
 def _is_masked(value: Any) -> bool:
@@ -184,8 +184,8 @@ def number(value: Any) -> float:
     """Return the real number that a user gives; NaN if it is none."""
     if isinstance(value, float):
         return value
-    found = numbers(value)
-    return float(found.item()) if found.size == 1 else math.nan
+    values = numbers(value)
+    return float(values.item()) if values.size == 1 else math.nan
 
 
 def words(hint: Any) -> str:

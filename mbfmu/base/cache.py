@@ -31,7 +31,7 @@ KINDS = {
 }
 """Folders of the cache, with what they hold."""
 SEALED = ("kernels", "starts")
-"""Folders whose files are sealed and limited in size."""
+"""Folders of the cache whose files are verified by hashes, and limited in their size together."""
 LIMIT = "MBFMU_CACHE_LIMIT"
 """Environment variable with the largest size of the sealed folders, in MB."""
 USUAL_LIMIT = 1000.0
@@ -39,7 +39,7 @@ USUAL_LIMIT = 1000.0
 GRACE = 60.0
 """Time for which a file stays after its last use, s: a process may have verified it and be about to load it."""
 SEAL = ".sha256"
-"""Ending of the name of a seal."""
+"""Ending of the name of the file that holds the hash of another file in the cache."""
 LIST = "files.sha256"
 """Name of the list of the files in a folder that another program fills: a hash of the rest, then a line for each."""
 
@@ -114,7 +114,7 @@ def check_folder(folder: Path) -> None:
     except (OSError, ValueError):
         seal, text = "", "damaged"
     lines = (line.partition(" ") for line in text.splitlines())
-    if seal != _hash(text.encode()) or any(_hash_of(folder / path) != told for told, _, path in lines):
+    if seal != _hash(text.encode()) or any(_hash_of(folder / path) != listed for listed, _, path in lines):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -127,12 +127,12 @@ def list_folder(folder: Path, parts: Iterable[str]) -> None:
     listed = {}
     with suppress(OSError, ValueError):
         before = (folder / LIST).read_text(encoding="utf-8").partition("\n")[2]
-        listed = {path: told for told, _, path in (line.partition(" ") for line in before.splitlines())}
-    found = (Path(path) for part in parts for path, _ in _files(folder / part))
-    names = [path.relative_to(folder).as_posix() for path in found]
+        listed = {path: digest for digest, _, path in (line.partition(" ") for line in before.splitlines())}
+    paths = (Path(path) for part in parts for path, _ in _files(folder / part))
+    names = [path.relative_to(folder).as_posix() for path in paths]
     if new := set(names) - set(listed):
-        listed.update({name: told for name in new if (told := _hash_of(folder / name))})
-        text = "".join(f"{told} {name}\n" for name, told in sorted(listed.items()))
+        listed.update({name: digest for name in new if (digest := _hash_of(folder / name))})
+        text = "".join(f"{digest} {name}\n" for name, digest in sorted(listed.items()))
         write_aside(folder / LIST, f"{_hash(text.encode())}\n{text}".encode())
 
 
@@ -142,24 +142,24 @@ def limit() -> float:
     Raises:
         UsageError: the environment sets a limit that is no size.
     """
-    told = os.environ.get(LIMIT, "")
+    text = os.environ.get(LIMIT, "")
     try:
-        size = float(told) if told else USUAL_LIMIT
+        size = float(text) if text else USUAL_LIMIT
     except ValueError:
         size = -1.0
     if not size >= 0:
-        raise UsageError(f"{LIMIT} is '{told}', which is no size: set it to a number of MB, such as 500")
+        raise UsageError(f"{LIMIT} is '{text}', which is no size: set it to a number of MB, such as 500")
     return size * 1e6
 
 
 def usage() -> list[Usage]:
     """Return how much is in each folder of the cache."""
-    found = []
+    usages = []
     for kind, holds in KINDS.items():
         files = list(_files(cache_folder() / kind))
         count = sum(not path.endswith(SEAL) for path, _ in files)
-        found.append(Usage(kind, holds, count, sum(status.st_size for _, status in files)))
-    return found
+        usages.append(Usage(kind, holds, count, sum(status.st_size for _, status in files)))
+    return usages
 
 
 def clear() -> None:

@@ -66,7 +66,7 @@ def option(default: Any, text: str, *, range: tuple[float, float] | None = None)
 
 @dataclass(frozen=True)
 class Choice:
-    """A stepper with its options, where a stepper is asked for: ``mbfmu.Rattle(iteration="simplified")``.
+    """A stepper with its options, in place of a stepper's name: ``mbfmu.Rattle(iteration="simplified")``.
 
     A family derives a frozen dataclass with a `name`, whose fields are made with `option`.
 

@@ -63,11 +63,11 @@ def descriptions(kind: type) -> dict[str, Described]:
     hints: dict[str, Any] = {}
     for base in reversed(kind.__mro__):
         hints |= inspect.get_annotations(base)
-    found = {}
+    texts = {}
     for name in inspect.signature(kind).parameters:
         notes = getattr(hints[name], "__metadata__", ())
-        found[name] = next(item for item in notes if isinstance(item, Described))
-    return found
+        texts[name] = next(item for item in notes if isinstance(item, Described))
+    return texts
 
 
 def refuse_wrong(values: Any) -> None:
@@ -119,11 +119,11 @@ def documented(text: str, kind: type) -> str:
             break_long_words=False, break_on_hyphens=False,
         )  # fmt: skip
     section = "\n".join(lines)
-    places = [body.index(f"\n{title}\n") for title in AFTER if f"\n{title}\n" in body]
-    if not places:
+    offsets = [body.index(f"\n{title}\n") for title in AFTER if f"\n{title}\n" in body]
+    if not offsets:
         return f"{body}\n\n{section}\n"
-    place = min(places) + 1
-    return f"{body[:place]}{section}\n\n{body[place:]}\n"
+    offset = min(offsets) + 1
+    return f"{body[:offset]}{section}\n\n{body[offset:]}\n"
 
 
 def _plain(annotation: Any) -> Any:

@@ -53,8 +53,8 @@ def _check_target(target: Path) -> None:
         ENOTDIR: not folder.is_dir(),
         EACCES: not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)),
     }
-    for code, found in faults.items():
-        if found:
+    for code, faulty in faults.items():
+        if faulty:
             raise OSError(code, os.strerror(code))
 
 
@@ -113,8 +113,8 @@ def is_stream(path: Path) -> bool:
 def is_standard_output(path: Path) -> bool:
     """Return whether a path leads to what the standard output of this process is, the null device excepted."""
     try:
-        found = path.stat()
-        return os.path.samestat(found, os.fstat(1)) and not os.path.samestat(found, os.stat(os.devnull))
+        status = path.stat()
+        return os.path.samestat(status, os.fstat(1)) and not os.path.samestat(status, os.stat(os.devnull))
     except OSError:
         return False
 

@@ -21,7 +21,7 @@ Columns: TypeAlias = Mapping[str, Any]
 UNREADABLE = re.compile("[\0\r\ud800-\udfff]")
 """A character with which the name of a column does not read back in every format."""
 LONGEST_STREAM = 2**28
-"""Largest number of bytes that are read from what is no regular file, such as a pipe, which may never end."""
+"""Largest number of bytes that are read from a pipe or another file that may never end."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ def _by_name(columns: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     Raises:
         ValueError: two have one name.
     """
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for name, column in columns:
-        if name in found:
+        if name in by_name:
             raise ValueError(f"two columns are named '{name}'")
-        found[name] = column
-    return found
+        by_name[name] = column
+    return by_name
 
 
 def _write_csv(columns: Columns) -> bytes:
@@ -69,7 +69,7 @@ def _read_csv(content: bytes) -> dict[str, Any]:
     names, *rows = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
     if any(len(row) != len(names) for row in rows):
         raise ValueError(f"every row needs {len(names)} cells")
-    return _by_name((name.strip(), [row[number] for row in rows]) for number, name in enumerate(names))
+    return _by_name((name.strip(), [row[index] for row in rows]) for index, name in enumerate(names))
 
 
 def _write_parquet(columns: Columns) -> bytes:
@@ -110,8 +110,10 @@ def _write_mat(columns: Columns) -> bytes:
 def _read_mat(content: bytes) -> dict[str, Any]:
     from scipy.io import loadmat
 
-    found = loadmat(io.BytesIO(content), variable_names=("names", "values"))
-    return _by_name(zip(("".join(item) for item in found["names"].ravel()), found["values"].T, strict=True))
+    content_by_name = loadmat(io.BytesIO(content), variable_names=("names", "values"))
+    return _by_name(
+        zip(("".join(item) for item in content_by_name["names"].ravel()), content_by_name["values"].T, strict=True)
+    )
 
 
 def _write_npz(columns: Columns) -> bytes:
@@ -135,7 +137,7 @@ FORMATS = {
     ".mat": Format(_write_mat, _read_mat),
     ".npz": Format(_write_npz, _read_npz),
 }
-"""The table of formats, by ending."""
+"""Formats of tables by the ending of the file's name."""
 
 
 def is_table(path: str) -> bool:
@@ -153,10 +155,10 @@ def format_of(path: Path, *, texts: bool = False) -> Format:
     Raises:
         UsageError: the ending names no format, or its library is not installed.
     """
-    found = FORMATS[ending_of(path, [name for name, item in FORMATS.items() if item.texts or not texts])]
-    if found.library and find_spec(found.library) is None:
-        raise UsageError(f"'{path}' needs {found.library}: {extras.command('sweep')}")
-    return found
+    chosen = FORMATS[ending_of(path, [name for name, item in FORMATS.items() if item.texts or not texts])]
+    if chosen.library and find_spec(chosen.library) is None:
+        raise UsageError(f"'{path}' needs {chosen.library}: {extras.command('sweep')}")
+    return chosen
 
 
 def write_columns(path: Path, columns: Columns, *, texts: bool = False) -> Path:
@@ -167,8 +169,8 @@ def write_columns(path: Path, columns: Columns, *, texts: bool = False) -> Path:
         MbfmuError: the file cannot be written, or the name of a column would not read back.
     """
     for name in columns:
-        if found := UNREADABLE.search(name):
-            fault = f"its column {name!r} has the character {found[0]!r}, with which it does not read back"
+        if unreadable := UNREADABLE.search(name):
+            fault = f"its column {name!r} has the character {unreadable[0]!r}, with which it does not read back"
             raise MbfmuError(f"cannot write '{path}': {fault}; give it another name")
     return write_aside(path, format_of(path, texts=texts).write(columns))
 
@@ -180,9 +182,9 @@ def read_columns(path: Path, *, texts: bool = False) -> dict[str, Any]:
         UsageError: the ending names no format, or its library is not installed.
         MbfmuError: the file cannot be read.
     """
-    found = format_of(path, texts=texts)
+    chosen = format_of(path, texts=texts)
     try:
-        return found.read(_content(path))
+        return chosen.read(_content(path))
     except Exception as error:  # noqa: BLE001 - damaged files raise the errors of several libraries
         raise MbfmuError(f"cannot read '{path}': {error}") from None
 

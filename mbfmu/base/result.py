@@ -185,7 +185,7 @@ class Result:
             UsageError: the path has another ending, or a library for it is not installed.
             MbfmuError: the file cannot be written.
         """
-        columns = {name: self.values[:, number] for number, name in enumerate(self.names)}
+        columns = {name: self.values[:, index] for index, name in enumerate(self.names)}
         return write_columns(Path(path), {"time": self.time, **columns})
 
 
@@ -219,7 +219,7 @@ def read_table(path: str | os.PathLike[str], *, jumps: bool = False) -> dict[str
 
 
 def matching(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names that are asked for, each once.
+    """Return the requested names, each once.
 
     Args:
         patterns: names, or patterns with ``*`` for any text and ``?`` for any character, such as ``boom.*``.
@@ -228,15 +228,15 @@ def matching(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         UnknownNameError: a name is not known, or a pattern matches none.
     """
-    known, found = set(names), dict[str, None]()
+    known, matches = set(names), dict[str, None]()
     for pattern in patterns:
         fits = pattern.replace("[", "[[]")  # brackets are indices of vectors here
         hits = [pattern] if pattern in known else [name for name in names if fnmatchcase(name, fits)]
         if not hits:
-            what = "no variable matches" if set(pattern) & set("*?") else "there is no variable"
-            raise UnknownNameError(f"{what} '{pattern}'; {nearest(pattern, names)}")
-        found.update(dict.fromkeys(hits))
-    return tuple(found)
+            fault = "no variable matches" if set(pattern) & set("*?") else "there is no variable"
+            raise UnknownNameError(f"{fault} '{pattern}'; {nearest(pattern, names)}")
+        matches.update(dict.fromkeys(hits))
+    return tuple(matches)
 
 
 def selection(result: Result) -> list[str]:

@@ -63,16 +63,16 @@ def report(
         reasons.update({rule.name: "tried only if strict" for rule in RULES if rule.strict})
     rules = {rule.name: rule for rule in RULES}
     inspection = inspect(path)
-    found = archive.judge_archive(path, inspection)
+    results = archive.judge_archive(path, inspection)
     if inspection.archive is not None:
         fmu, judged = static.check_description(inspection.archive)
-        found += judged
+        results += judged
         if fmu is not None:
             reasons = {**_of_other_versions(fmu.version), **reasons}
-            found += dynamic.probe_fmu(fmu, reasons, timeout)
+            results += dynamic.probe_fmu(fmu, reasons, timeout)
             rules |= dynamic.BY_VERSION[fmu.version]
     said: dict[str, list[Outcome]] = {}
-    for outcome in found:
+    for outcome in results:
         said.setdefault(outcome.rule, []).append(outcome)
     complete: list[Outcome] = []
     blocker = "file"
@@ -97,14 +97,14 @@ def _of_other_versions(version: str) -> dict[str, str]:
 def _left_out(skip: Collection[str]) -> set[str]:
     """Return the names of the rules a user wants to leave out."""
     rules = {rule.name: rule for rule in RULES}
-    found: set[str] = set()
+    names: set[str] = set()
     for name in skip:
         if name == PRACTICE:
-            found |= {rule.name for rule in RULES if rule.section == PRACTICE and not rule.gate}
+            names |= {rule.name for rule in RULES if rule.section == PRACTICE and not rule.gate}
         elif name not in rules:
             raise UsageError(f"there is no rule '{name}' to leave out; {nearest(name, [*rules, PRACTICE])}")
         elif rules[name].gate:
             raise UsageError(f"the rule '{name}' cannot be left out: others make no sense without it")
         else:
-            found.add(name)
-    return found
+            names.add(name)
+    return names

@@ -10,7 +10,7 @@ from mbfmu.fmi import archive as of
 from mbfmu.fmi.archive import DESCRIPTION, Inspection
 
 STORED_LIMIT = 2**16
-"""Bytes that may lie uncompressed in the archive."""
+"""Largest number of bytes that all members stored without compression may have together."""
 
 
 def extension(path: str | PathLike[str]) -> Iterator[Finding]:

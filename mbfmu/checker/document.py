@@ -26,7 +26,7 @@ LOG_CATEGORIES = tuple(
         "All",
     )
 )
-"""The standardised names."""
+"""Names of log categories that FMI 2.0 standardises."""
 
 LIBRARY_SUFFIXES = {"win": (".dll", ".lib"), "linux": (".so", ".a"), "darwin": (".dylib", ".a")}
 SHARED = {"win": ".dll", "linux": ".so", "darwin": ".dylib"}
@@ -87,15 +87,15 @@ def platform_binary(fmu: Fmu) -> Iterator[Finding]:
 
 def binary_format(fmu: Fmu) -> Iterator[Finding]:
     """Each shared library is of its platform: ELF, PE or Mach-O, of 32 or 64 bits."""
-    found = False
+    present = False
     for system, suffix in SHARED.items():
         for bits in ("32", "64"):
             names = {f"binaries/{system}{bits}/{identifier}{suffix}" for identifier in fmu.identifiers}
             for name in sorted(names & fmu.archive.names):
-                found = True
+                present = True
                 if _machine(fmu.archive.read(name, 4096)) not in {(system, bits), (system, "")}:
                     yield f"'{name}' is no library for {system}{bits}", name
-    if not found:
+    if not present:
         raise NotApplicable("there is no shared library for a standardised platform")
 
 
@@ -206,12 +206,12 @@ def bounds(attributes: Any) -> Iterator[str]:
         yield f"nominal {nominal:g} must be positive and finite"
 
 
-def _repeated(elements: Any, what: str) -> Iterator[Finding]:
+def _repeated(elements: Any, kind: str) -> Iterator[Finding]:
     seen = set()
     for element in elements:
         name = element.get("name")
         if name in seen:
-            yield f"{what} '{name}' is defined twice", element.sourceline
+            yield f"{kind} '{name}' is defined twice", element.sourceline
         seen.add(name)
 
 

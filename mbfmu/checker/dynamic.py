@@ -23,7 +23,7 @@ from mbfmu.fmi.supervise import Ending, supervise
 TIMEOUT = 30.0
 """Seconds after which a rule counts as hung."""
 LONGEST = 5
-"""As many times the FMU as a whole may take."""
+"""Longest time for all rules together, as a multiple of that for one rule."""
 
 PROBE = "mbfmu.checker.probe.main"
 """Module that applies the rules, in a process of its own."""
@@ -91,14 +91,14 @@ def probe_fmu(fmu: FmuDescription, without: Collection[str] = (), timeout: float
             fmpy.extract(BytesIO(fmu.archive.data), folder / "fmu")
         except Exception as error:  # noqa: BLE001 - FMPy raises bare exceptions
             return [UNPACK.outcome("fail", f"the archive cannot be unpacked: {error}")]
-        found, deadline = UNPACK.judge(list), time.monotonic() + LONGEST * timeout
+        outcomes, deadline = UNPACK.judge(list), time.monotonic() + LONGEST * timeout
         for interface in (one for one in INTERFACES if one.version == fmu.version):
-            found += _probe_interface(fmu, interface, folder, without, timeout, deadline)
-    return found
+            outcomes += _probe_interface(fmu, interface, folder, without, timeout, deadline)
+    return outcomes
 
 
 def _library(fmu: FmuDescription, element: Any) -> str:
-    """Return the place of an interface's library in the archive."""
+    """Return the path of an interface's library in the archive."""
     platform = fmpy.platform if fmu.version == "2.0" else fmpy.platform_tuple
     return f"binaries/{platform}/{element.get('modelIdentifier')}{fmpy.sharedLibraryExtension}"
 
@@ -142,7 +142,7 @@ class _Run:
     Args:
         interface: the rules.
         folder: where files may go.
-        library: name of the FMU's library, the place of all that is found.
+        library: name of the FMU's library, where all faults are reported.
         job: what probe/ must know.
         timeout: seconds one rule may take.
         deadline: when all must be over, on the monotonic clock.

@@ -37,7 +37,7 @@ FLAGS3 = (
     "canReturnEarlyAfterIntermediateUpdate",
     "providesIntermediateUpdate",
 )
-"""Those that FMI 3.0 alone has."""
+"""Capability flags that FMI 3.0 has and FMI 2.0 does not, which rules ask for."""
 
 STARTING = ("parameter", "input")
 """Causalities whose start values hold, whatever initialisation computes."""
@@ -53,15 +53,15 @@ def job_of(fmu: FmuDescription, element: Any, folder: Path) -> dict[str, Any]:
 
 def _common(fmu: FmuDescription, element: Any, folder: Path) -> dict[str, Any]:
     """Gather what probe/ must know of an FMU, whatever its version."""
-    given = fmu.experiment
+    experiment = fmu.experiment
     return {
         "folder": str(folder),
         "version": fmu.version,
         "identifier": element.get("modelIdentifier"),
-        "start": given.get("startTime", 0.0),
-        "step": _step(element, given),
-        "stop": given.get("stopTime", given.get("startTime", 0.0) + SPAN),
-        "tolerance": given.get("tolerance"),
+        "start": experiment.get("startTime", 0.0),
+        "step": _step(element, experiment),
+        "stop": experiment.get("stopTime", experiment.get("startTime", 0.0) + SPAN),
+        "tolerance": experiment.get("tolerance"),
         "categories": [item.get("name") for item in fmu.root.iterfind("LogCategories/Category")],
     }
 
@@ -73,13 +73,13 @@ def _job3(fmu: Fmu3, element: Any, folder: Path) -> dict[str, Any]:
         scalar = scalars(whole)
     except Exception as error:  # noqa: BLE001 - FMPy raises bare exceptions
         raise ValueError(str(error)) from None
-    places: dict[int, list[ScalarIndex]] = {}
+    indices: dict[int, list[ScalarIndex]] = {}
     outputs: dict[str, dict[str, ScalarIndex]] = {}
     variables = []
     for v in scalar.modelVariables:
         if isinstance(v.valueReference, ScalarIndex) and v.alias is None and not v.clocks:
             base = "Integer" if v.type == "Enumeration" else v.type
-            places.setdefault(v.valueReference.reference, []).append(v.valueReference)
+            indices.setdefault(v.valueReference.reference, []).append(v.valueReference)
             if v.causality == "output" and base != "String":
                 outputs.setdefault(base, {})[v.name] = v.valueReference
             variables.append(_variable3(v, base))
@@ -98,7 +98,7 @@ def _job3(fmu: Fmu3, element: Any, folder: Path) -> dict[str, Any]:
             [state, rate]
             for of, by in pairs
             if of is not None
-            for state, rate in zip(places.get(of.valueReference, ()), places.get(by.valueReference, ()), strict=False)
+            for state, rate in zip(indices.get(of.valueReference, ()), indices.get(by.valueReference, ()), strict=False)
         ],
         "indicators": whole.numberOfEventIndicators,
         "flags": {flag: claims(element, spelled.get(flag, flag)) for flag in (*FLAGS, *FLAGS3)},
@@ -148,11 +148,11 @@ def _clock(clock: Variable3) -> dict[str, Any]:
     }
 
 
-def _step(element: Any, given: Mapping[str, float]) -> float:
+def _step(element: Any, experiment: Mapping[str, float]) -> float:
     """Return the size of the steps that an FMU prefers."""
     fixed = float(element.get("fixedInternalStepSize", "0"))
-    found = given.get("stepSize", fixed)
-    return found if 0.0 < found < float("inf") else STEP
+    size = experiment.get("stepSize", fixed)
+    return size if 0.0 < size < float("inf") else STEP
 
 
 def _job(fmu: Fmu, element: Any, folder: Path) -> dict[str, Any]:

@@ -13,7 +13,7 @@ PRACTICE = "practice"
 """Section of a rule that the standard does not state, but without which some master fails."""
 
 MOST = 50
-"""Findings of one rule that are listed one by one."""
+"""Largest number of faults by one rule that are listed one by one."""
 
 Finding = tuple[str, int | str | None]
 """What is wrong, and where: a line of modelDescription.xml, a member of the archive, or nowhere in particular."""
@@ -49,31 +49,31 @@ class Rule:
 
     def outcome(self, status: Status, message: str, where: int | str | None = None) -> "Outcome":
         """Return what this rule says."""
-        place = f"modelDescription.xml:{where}" if isinstance(where, int) else where or ""
-        return Outcome(self.name, self.section, status, one_line(place), one_line(message))
+        location = f"modelDescription.xml:{where}" if isinstance(where, int) else where or ""
+        return Outcome(self.name, self.section, status, one_line(location), one_line(message))
 
     def judge(self, findings: Callable[[], Iterable[Finding]]) -> list["Outcome"]:
         """Return an outcome for each finding, or one that says that there is none."""
         try:
-            found = list(islice(findings(), MOST + 1))
+            violations = list(islice(findings(), MOST + 1))
         except NotApplicable as reason:
             return [self.outcome("not applicable", str(reason))]
         except Exception as error:  # noqa: BLE001 - a hostile description must not end the check
-            found = [(f"the rule cannot be applied to this FMU: {error!r}", None)]
-        if len(found) > MOST:
-            found[MOST:] = [(f"and more; the first {MOST} are listed", None)]
-        return [self.outcome("fail", *item) for item in found] or [self.outcome("pass", self.claim)]
+            violations = [(f"the rule cannot be applied to this FMU: {error!r}", None)]
+        if len(violations) > MOST:
+            violations[MOST:] = [(f"and more; the first {MOST} are listed", None)]
+        return [self.outcome("fail", *item) for item in violations] or [self.outcome("pass", self.claim)]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one rule says of one FMU; a rule that fails in several places has an outcome for each.
+    """What one rule says of one FMU; a rule that fails at several lines has an outcome for each.
 
     Args:
         rule: the rule's id.
         section: of the FMI 2.0.4 or 3.0.2 document the rule comes from, or 'practice'.
         status: 'pass', 'fail' or 'not applicable'.
-        where: the place, such as 'modelDescription.xml:12' or the name of a file in the archive; may be empty.
+        where: line or file, such as 'modelDescription.xml:12' or the name of a file in the archive; may be empty.
         message: what is wrong and how to mend it, what holds, or why the rule does not apply.
     """
 

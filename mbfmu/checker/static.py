@@ -126,7 +126,7 @@ def _second_opinion(fmu: FmuDescription, spoken: Collection[str]) -> Iterator[Fi
         findings = error.problems
     except Exception as error:  # noqa: BLE001 - FMPy raises bare exceptions
         findings = [str(error)]
-    known = {int(place.rpartition(":")[2]) for place in spoken if place.startswith(f"{DESCRIPTION}:")}
+    known = {int(location.rpartition(":")[2]) for location in spoken if location.startswith(f"{DESCRIPTION}:")}
     for text in findings:
         lines = [int(line) for line in re.findall(r"\(line (\d+)", text)]
         if not known.intersection(lines or known):

@@ -74,12 +74,12 @@ def _listing(fmu: Fmu, section: str, expected: Collection[int]) -> Iterator[Find
 def state_unique(fmu: Fmu) -> Iterator[Finding]:
     """Each continuous state of model exchange has one derivative in Derivatives, and a value of its own."""
     _only_exchange(fmu)
-    for what, key in (("derivative", "index"), ("value reference", "reference")):
+    for quantity, key in (("derivative", "index"), ("value reference", "reference")):
         seen: dict[int, str] = {}
         for state, _ in fmu.states:
             value = getattr(state, key)
             if value in seen:
-                other = "two derivatives" if what == "derivative" else f"the value reference of '{seen[value]}'"
+                other = "two derivatives" if quantity == "derivative" else f"the value reference of '{seen[value]}'"
                 yield f"the state '{state.name}' has {other} in Derivatives", state.line
             seen[value] = state.name
 

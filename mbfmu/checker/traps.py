@@ -8,7 +8,7 @@ from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
 from mbfmu.fmi.description import SLAVE_MODULE, Fmu, claims
 
 LONGEST_SCRIPT = 2**20
-"""Bytes of a script that are looked through."""
+"""Largest number of bytes of a script that are searched."""
 
 _SLAVE_CLASS = re.compile(rb"^class\s+\w+\s*\([^()]{0,500}\bFmi2Slave\b[^()]{0,500}\)\s*:", re.MULTILINE)
 

@@ -35,12 +35,12 @@ def array_order(fmu: Fmu) -> Iterator[Finding]:
         match = _ELEMENT.fullmatch(v.name)
         if match is None:
             continue
-        array, place = match[1], tuple(int(index) for index in match[2].split(","))
+        array, indices = match[1], tuple(int(index) for index in match[2].split(","))
         if array in last:
             before, its_place = last[array]
-            if v.index != before.index + 1 or place <= its_place:
+            if v.index != before.index + 1 or indices <= its_place:
                 yield f"'{v.name}' (index {v.index}) must not come after '{before.name}' (index {before.index})", v.line
-        last[array] = v, place
+        last[array] = v, indices
 
 
 def name_unique(fmu: Fmu) -> Iterator[Finding]:
@@ -225,4 +225,4 @@ RULES: tuple[tuple[StaticRule, str], ...] = (
 )
 
 STRICT: tuple[tuple[StaticRule, str], ...] = ((array_order, "2.2.9"),)
-"""Rules that few FMUs keep."""
+"""Rules on variables that few FMUs keep, which are tried on request only."""

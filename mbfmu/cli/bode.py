@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mbfmu.analysis.linearization import FrequencyResponse, Margin
 
 ROWS = 24
-"""Largest number of pairs in the table."""
+"""Largest number of pairs of an input and an output in the table that is printed."""
 
 
 def bode(
@@ -68,7 +68,7 @@ def bode(
     check_files(source, run, table=output, picture=plot)
     model, values = source.opened()
     tell("frequency response", 0.0)
-    found = mbfmu.bode(
+    response = mbfmu.bode(
         model,
         values,
         sources=names(sources),
@@ -80,38 +80,38 @@ def bode(
     )
     name = source.name
     if output:
-        found.write(output)
+        response.write(output)
     if plot:
         from mbfmu.show.plot import plot_bode
 
         curves = {
-            f"{y} / {u}": (found.decibels[:, row, column], found.phase[:, row, column])
-            for row, y in enumerate(found.outputs)
-            for column, u in enumerate(found.inputs)
+            f"{y} / {u}": (response.decibels[:, row, column], response.phase[:, row, column])
+            for row, y in enumerate(response.outputs)
+            for column, u in enumerate(response.inputs)
         }
-        plot_bode(found.frequency, curves, plot, name)
-    margins = found.margins()
+        plot_bode(response.frequency, curves, plot, name)
+    margins = response.margins()
     data = {
         "model": name,
-        "period": found.linear.period,
-        "rest": found.linear.rest,
-        "frequency": found.frequency,
+        "period": response.linear.period,
+        "rest": response.linear.rest,
+        "frequency": response.frequency,
         "responses": [
-            {"input": u, "output": y, "response": found.response[:, row, column]}
-            for row, y in enumerate(found.outputs)
-            for column, u in enumerate(found.inputs)
+            {"input": u, "output": y, "response": response.response[:, row, column]}
+            for row, y in enumerate(response.outputs)
+            for column, u in enumerate(response.inputs)
         ],
         "margins": margins,
     }
-    return Report(data, tuple(_shown(name, found, margins)), present(output, plot), unbalanced(found.linear))
+    return Report(data, tuple(_shown(name, response, margins)), present(output, plot), unbalanced(response.linear))
 
 
-def _shown(name: str, found: "FrequencyResponse", margins: "tuple[Margin, ...]") -> list[RenderableType]:
+def _shown(name: str, response: "FrequencyResponse", margins: "tuple[Margin, ...]") -> list[RenderableType]:
     import numpy as np
 
-    sampled = f", sampled every {found.linear.period:g} s" if found.linear.period else ""
-    low, high = found.frequency[[0, -1]]
-    title = f"{name}: {len(found.frequency)} frequencies from {low:.4g} to {high:.4g} Hz{sampled}"
+    sampled = f", sampled every {response.linear.period:g} s" if response.linear.period else ""
+    low, high = response.frequency[[0, -1]]
+    title = f"{name}: {len(response.frequency)} frequencies from {low:.4g} to {high:.4g} Hz{sampled}"
     table = Table(title=escape(title), title_justify="left")
     table.add_column("from")
     table.add_column("to")
@@ -126,11 +126,11 @@ def _shown(name: str, found: "FrequencyResponse", margins: "tuple[Margin, ...]")
     ):
         table.add_column(escape(heading), justify="right")
     for item in margins[:ROWS]:
-        gain = np.abs(found.pair(item.output, item.input))
+        gain = np.abs(response.pair(item.output, item.input))
         top = int(np.argmax(gain))
         table.add_row(
             escape(item.input), escape(item.output), f"{gain[0]:.5g}", f"{gain[top]:.5g}",
-            _number(float(found.frequency[top])), _number(item.gain), _number(item.gain_frequency),
+            _number(float(response.frequency[top])), _number(item.gain), _number(item.gain_frequency),
             "" if item.phase is None else f"{item.phase + 0.0:.4g} deg", _number(item.phase_frequency),
         )  # fmt: skip
     more = [f"and {len(margins) - ROWS} more pairs; choose some with --from and --to"] if len(margins) > ROWS else []

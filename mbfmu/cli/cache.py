@@ -19,14 +19,14 @@ def cache(
     path, largest, before = store.cache_folder(), store.limit(), sum(item.size for item in store.usage())
     if clear:
         store.clear()
-    found = store.usage()
-    size = sum(item.size for item in found)
+    usage = store.usage()
+    size = sum(item.size for item in usage)
     table = Table()
     for heading in ("folder", "files", "MB", "holds"):
         table.add_column(heading, justify="right" if heading in {"files", "MB"} else "left")
-    for item in found:
+    for item in usage:
         table.add_row(item.kind, str(item.files), f"{item.size / 1e6:.1f}", item.holds)
-    told = f"{size / 1e6:.1f} MB; limit of {' and '.join(store.SEALED)}: {largest / 1e6:g} MB (set by {store.LIMIT})"
+    limits = f"{size / 1e6:.1f} MB; limit of {' and '.join(store.SEALED)}: {largest / 1e6:g} MB (set by {store.LIMIT})"
     removed = (f"removed {(before - size) / 1e6:.1f} MB",) if clear else ()
-    data = {"path": path, "size": size, "limit": largest, "removed": before - size, "folders": found}
-    return Report(data, (str(path), table, told, *removed))
+    data = {"path": path, "size": size, "limit": largest, "removed": before - size, "folders": usage}
+    return Report(data, (str(path), table, limits, *removed))

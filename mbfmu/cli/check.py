@@ -31,11 +31,13 @@ def check(
     from mbfmu.cli import check_report
 
     limit = {} if timeout is None else {"timeout": timeout}
-    found = report(fmu, strict=strict, skip=skip or (), **limit)
+    outcomes = report(fmu, strict=strict, skip=skip or (), **limit)
     terminal = out.is_terminal
-    shown = (check_report.as_picture(str(fmu), found),) if terminal else tuple(check_report.as_lines(str(fmu), found))
+    shown = (
+        (check_report.as_picture(str(fmu), outcomes),) if terminal else tuple(check_report.as_lines(str(fmu), outcomes))
+    )
     return Report(
-        found,
+        outcomes,
         shown,
-        failed=any(outcome.status == "fail" for outcome in found),
+        failed=any(outcome.status == "fail" for outcome in outcomes),
     )

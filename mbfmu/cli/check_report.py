@@ -16,7 +16,7 @@ WORDS: dict[Status, Shown] = {"fail": "fail", "pass": "pass", "not applicable": 
 """First word of a line; problems come first."""
 
 MOST = 5
-"""Findings of one rule a terminal shows."""
+"""Largest number of faults by one rule that a terminal shows."""
 
 
 def as_lines(name: str, outcomes: Collection[Outcome]) -> Iterator[str]:

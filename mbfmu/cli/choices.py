@@ -121,15 +121,15 @@ def pairs(items: Sequence[str] | None) -> dict[str, str]:
     Raises:
         UsageError: a text is not NAME=VALUE, or a name has two values.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for item in items or ():
         name, equals, value = item.partition("=")
         if not (equals and name.strip() and value.strip()):
             raise UsageError(f"'{item}' is not NAME=VALUE")
         name, value = name.strip(), value.strip()
-        if found.setdefault(name, value) != value:
-            raise UsageError(f"'{name}' has two values, {found[name]} and {value}: leave one out")
-    return found
+        if values.setdefault(name, value) != value:
+            raise UsageError(f"'{name}' has two values, {values[name]} and {value}: leave one out")
+    return values
 
 
 def numbers(items: Sequence[str] | None, option: str = "--set") -> dict[str, float]:
@@ -156,12 +156,12 @@ def values_of(items: Sequence[str] | None, option: str = "--set") -> dict[str, f
     Raises:
         UsageError: a text has another form; the message names the option.
     """
-    found: dict[str, float | str] = {}
+    values: dict[str, float | str] = {}
     for name, text in pairs(items).items():
         free = re.fullmatch(r"guess\((.*)\)", text)
         value = number(f"{option} {name}", free[1] if free else text)
-        found[name] = f"guess({value})" if free else value
-    return found
+        values[name] = f"guess({value})" if free else value
+    return values
 
 
 def names(texts: Sequence[str] | None) -> list[str]:
@@ -175,13 +175,13 @@ def spans(items: Sequence[str] | None) -> dict[str, tuple[float, float]]:
     Raises:
         UsageError: a text has another form.
     """
-    found = {}
+    bounds = {}
     for name, text in pairs(items).items():
         least, colon, most = text.partition(":")
         if not colon:
             raise UsageError(f"'{name}={text}' is not NAME=LEAST:MOST, such as {name}=0.1:2")
-        found[name] = number(f"--bounds {name}", least), number(f"--bounds {name}", most)
-    return found
+        bounds[name] = number(f"--bounds {name}", least), number(f"--bounds {name}", most)
+    return bounds
 
 
 def begun(start: Path | None, values: Sequence[str] | None) -> dict[str, float | str]:
@@ -219,9 +219,9 @@ def _evaluated(where: str, text: str) -> float:
     try:
         return constant(text)
     except ModelError as error:
-        told = str(error)
+        reason = str(error)
         raise UsageError(
-            f"{where}: " + (told if "is not a number" in told else f"'{text}' is not a number: {told}")
+            f"{where}: " + (reason if "is not a number" in reason else f"'{text}' is not a number: {reason}")
         ) from None
 
 

@@ -41,7 +41,7 @@ def compare(
     if output:
         ending_of(output, ENDINGS)
     check_files(source, other=output, picture=plot)
-    found = compare(
+    comparison = compare(
         source.load(),
         stop,
         steppers=steppers.split(",") if steppers else (),
@@ -50,18 +50,25 @@ def compare(
         progress=lambda fraction: tell("compare", fraction),
     )
     if output:
-        found.write(output)
+        comparison.write(output)
     if plot:
         from mbfmu.show.plot import plot_comparison
 
         tell("plot", 0.0)
-        plot_comparison(found, plot)
-    table = Table(title=f"{found.model}, {stop:g} s; reference converged to {found.accuracy:.1e}", title_justify="left")
+        plot_comparison(comparison, plot)
+    table = Table(
+        title=f"{comparison.model}, {stop:g} s; reference converged to {comparison.accuracy:.1e}", title_justify="left"
+    )
     for heading in HEADINGS:
         table.add_column(escape(heading), justify="left" if heading == "stepper" else "right")
-    for row in found.rows:
+    for row in comparison.rows:
         if not row.failure:
             table.add_row(*(escape(shown(value)) for value in astuple(row)[: len(HEADINGS)]))
-    failures = dict.fromkeys(row.failure for row in found.rows if row.failure)
-    data = {"model": found.model, "stop": found.stop, "accuracy": found.accuracy, "rows": found.rows}
-    return Report({**data, "advice": found.advice}, (table, *failures, found.advice), present(output, plot))
+    failures = dict.fromkeys(row.failure for row in comparison.rows if row.failure)
+    data = {
+        "model": comparison.model,
+        "stop": comparison.stop,
+        "accuracy": comparison.accuracy,
+        "rows": comparison.rows,
+    }
+    return Report({**data, "advice": comparison.advice}, (table, *failures, comparison.advice), present(output, plot))

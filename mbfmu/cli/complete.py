@@ -78,7 +78,7 @@ def outputs(context: typer.Context) -> list[str]:
 
 
 def frames(context: typer.Context) -> list[str]:
-    """Return the parts, and the frames of parts, whose places are outputs of the model named before."""
+    """Return the parts, and the frames of parts, whose positions are outputs of the model named before."""
     end = ".r_0[1]"
     return [name.removesuffix(end) for name in outputs(context) if name.endswith(end)]
 
@@ -129,8 +129,8 @@ def coordinates(context: typer.Context, incomplete: str) -> list[str]:
     before = typed[: typed.rfind(",") + 1]
 
     def names(model: "Model") -> list[str]:
-        found = choosable(flatten(model), kind) if isinstance(model, System) else ()
-        return [f"{kind}:{before}{name}" for name in found]
+        choices = choosable(flatten(model), kind) if isinstance(model, System) else ()
+        return [f"{kind}:{before}{name}" for name in choices]
 
     return _of_model(context, names)
 

@@ -68,7 +68,7 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
     whole = expanded(function)
 
     @functools.wraps(function)
-    def run(*, as_json: bool, quiet: bool, **given: Any) -> None:
+    def run(*, as_json: bool, quiet: bool, **arguments_supplied: Any) -> None:
         with (
             _progress(function.__name__.strip("_"), quiet) as tell,
             warnings.catch_warnings(),
@@ -77,7 +77,7 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
             warnings.showwarning = _warn
             if quiet:
                 warnings.simplefilter("ignore")
-            report, fault = _written(whole(tell, **given))
+            report, fault = _written(whole(tell, **arguments_supplied))
         for text in () if quiet else report.notices:
             notice(text)
         with printing():
@@ -92,14 +92,14 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
             raise typer.Exit(1)
 
     signature = inspect.signature(whole)
-    _, *own = signature.parameters.values()
+    _, *arguments = signature.parameters.values()
     common = (
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
         for name, annotation in (("as_json", AsJson), ("quiet", Quiet))
     )
-    told = signature.replace(parameters=[*own, *common], return_annotation=None)
-    run.__dict__["__signature__"] = told
-    run.__annotations__ = {name: item.annotation for name, item in told.parameters.items()}
+    shown = signature.replace(parameters=[*arguments, *common], return_annotation=None)
+    run.__dict__["__signature__"] = shown
+    run.__annotations__ = {name: item.annotation for name, item in shown.parameters.items()}
     return run
 
 
@@ -124,19 +124,19 @@ def printing() -> Iterator[None]:
 class Command(TyperCommand):
     """A command whose help is an output like any other."""
 
-    def format_help(self, *given: Any) -> None:
+    def format_help(self, *arguments: Any) -> None:
         """Print the help, or raise an error if it cannot be written."""
         with printing():
-            super().format_help(*given)
+            super().format_help(*arguments)
 
 
 class CommandGroup(TyperGroup):
     """The commands, with a help that is an output like any other."""
 
-    def format_help(self, *given: Any) -> None:
+    def format_help(self, *arguments: Any) -> None:
         """Print the help, or raise an error if it cannot be written."""
         with printing():
-            super().format_help(*given)
+            super().format_help(*arguments)
 
 
 def _written(report: Report) -> tuple[Report, MbfmuError | None]:
@@ -198,13 +198,13 @@ def _warn(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 @contextmanager
-def _progress(what: str, quiet: bool) -> Iterator[Tell]:
+def _progress(phase: str, quiet: bool) -> Iterator[Tell]:
     """Show a progress bar on a terminal, and nothing elsewhere."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(phase, total=None)
 
-        def tell(what: str, fraction: float) -> None:
-            bar.update(task, description=what, total=1.0 if fraction else None, completed=fraction)
+        def tell(phase: str, fraction: float) -> None:
+            bar.update(task, description=phase, total=1.0 if fraction else None, completed=fraction)
 
         yield tell

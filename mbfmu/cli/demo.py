@@ -16,16 +16,16 @@ def demo(
     """Export a loader crane, check it, and drive it in closed loop through FMPy."""
     from mbfmu.show.demo import run_demo
 
-    found = run_demo(folder, tell)
+    result = run_demo(folder, tell)
     table = Table(title="crane as an FMU, its two cylinders under PID control, 10 s", title_justify="left")
     table.add_column("what")
     table.add_column("measured", justify="right")
-    for what, value in found.rows:
-        table.add_row(what, value)
-    count = len(found.problems)
+    for quantity, value in result.rows:
+        table.add_row(quantity, value)
+    count = len(result.problems)
     return Report(
-        {"measured": dict(found.rows), "problems": found.problems},
-        (table, *found.problems, f"check: {count} problem(s)" if count else "check: no problem"),
-        (found.fmu, found.csv, found.png),
+        {"measured": dict(result.rows), "problems": result.problems},
+        (table, *result.problems, f"check: {count} problem(s)" if count else "check: no problem"),
+        (result.fmu, result.csv, result.png),
         failed=count > 0,
     )

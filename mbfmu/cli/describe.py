@@ -10,6 +10,6 @@ def describe(_: Tell, source: DerivedSource) -> Report:
     from mbfmu.show.listing import description
 
     system = source.load()
-    found = description(system, source.coordinates)
-    tables = (table(kind, rows) for kind, rows in found.items() if rows)
-    return Report({"model": system.name, "description": system.description, **found}, tuple(tables))
+    sections = description(system, source.coordinates)
+    tables = (table(kind, rows) for kind, rows in sections.items() if rows)
+    return Report({"model": system.name, "description": system.description, **sections}, tuple(tables))

@@ -23,59 +23,63 @@ def equilibrium(tell: Tell, source: HeldSource, output: StartFile = None) -> Rep
     """Compute where a machine stays at rest or moves steadily, and whether that is stable; write it as a start."""
     check_files(source, start=output)
     tell("equilibrium", 0.0)
-    found = mbfmu.equilibrium(source.load(), **source.conditions)
-    found = replace(found, values={**source.fixed, **found.values})
+    result = mbfmu.equilibrium(source.load(), **source.conditions)
+    result = replace(result, values={**source.fixed, **result.values})
     if output:
-        found.write(output)
-    data = _data(found) | {"branches": [_data(item) for item in found.branches]}
-    return Report(data, tuple(_shown(found)), present(output), found.notices)
+        result.write(output)
+    data = _data(result) | {"branches": [_data(item) for item in result.branches]}
+    return Report(data, tuple(_shown(result)), present(output), result.notices)
 
 
-def _data(found: "Equilibrium") -> dict[str, Any]:
+def _data(result: "Equilibrium") -> dict[str, Any]:
     return {
-        "model": found.name,
-        "stability": found.stability,
-        "items": found.items,
-        "values": found.values,
-        "eigenvalues": found.eigenvalues,
-        "residual": found.residual,
-        "unknowns": found.unknowns,
-        "equations": found.equations,
-        "outputs": found.outputs,
+        "model": result.name,
+        "stability": result.stability,
+        "items": result.items,
+        "values": result.values,
+        "eigenvalues": result.eigenvalues,
+        "residual": result.residual,
+        "unknowns": result.unknowns,
+        "equations": result.equations,
+        "outputs": result.outputs,
     }
 
 
-def _shown(found: "Equilibrium") -> list[RenderableType]:
+def _shown(result: "Equilibrium") -> list[RenderableType]:
     table = Table()
     table.add_column("quantity")
     table.add_column("unit")
     for heading in ("value", "at the start"):
         table.add_column(heading, justify="right")
     table.add_column("")
-    for item in found.items:
+    for item in result.items:
         role = (
             "" if item.role == "coordinate" else item.role if item.role in {"held", "state"} else f"freed {item.role}"
         )
         table.add_row(escape(item.name), escape(item.unit), value_text(item, 9), f"{item.start:.6g}", role)
-    count = f"{len(found.equations)} equations, {len(found.unknowns)} unknowns, {found.corrections} corrections"
-    lines: list[RenderableType] = [f"{found.name}: {found.stability}", table, f"{count}, residual {found.residual:.1e}"]
-    if found.eigenvalues.size:
-        lines.append(f"eigenvalues [1/s]: {', '.join(_number(value) for value in found.eigenvalues)}")
-    if found.branches:
-        lines += ["further equilibria near the start", _branches(found)]
+    count = f"{len(result.equations)} equations, {len(result.unknowns)} unknowns, {result.corrections} corrections"
+    lines: list[RenderableType] = [
+        f"{result.name}: {result.stability}",
+        table,
+        f"{count}, residual {result.residual:.1e}",
+    ]
+    if result.eigenvalues.size:
+        lines.append(f"eigenvalues [1/s]: {', '.join(_number(value) for value in result.eigenvalues)}")
+    if result.branches:
+        lines += ["further equilibria near the start", _branches(result)]
     return lines
 
 
-def _branches(found: "Equilibrium") -> Table:
+def _branches(result: "Equilibrium") -> Table:
     """Return the table of further equilibria: what differs, one column each."""
     table = Table()
     table.add_column("quantity")
-    for number in range(1, len(found.branches) + 1):
-        table.add_column(str(number), justify="right")
-    for row, item in enumerate(found.items):
+    for index in range(1, len(result.branches) + 1):
+        table.add_column(str(index), justify="right")
+    for row, item in enumerate(result.items):
         if item.role != "held":
-            table.add_row(escape(item.name), *(value_text(other.items[row], 6) for other in found.branches))
-    table.add_row("", *(other.stability for other in found.branches))
+            table.add_row(escape(item.name), *(value_text(other.items[row], 6) for other in result.branches))
+    table.add_row("", *(other.stability for other in result.branches))
     return table
 
 

@@ -112,8 +112,8 @@ def export(
 
     if form.corrections is not None and not form.real_time:
         raise UsageError("--passes goes with --real-time")
-    found = find_recipe(source.model)
-    recipe = (found.exchanged() if kind == "me" else found).changed(
+    stored = find_recipe(source.model)
+    recipe = (stored.exchanged() if kind == "me" else stored).changed(
         stepper=run.stepper,
         options=run.options or {},
         step=run.step,

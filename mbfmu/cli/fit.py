@@ -60,7 +60,7 @@ def fit(
 ) -> Report:
     """Compute parameters and start values of a model that fit measured outputs."""
     check_files(source, run, start=output, read=(data,))
-    found = mbfmu.fit(
+    result = mbfmu.fit(
         source.load(),
         data,
         names(free),
@@ -72,27 +72,27 @@ def fit(
     )
     return Report(
         {
-            "model": found.name,
-            "values": found.items,
-            "covariance": found.covariance,
+            "model": result.name,
+            "values": result.items,
+            "covariance": result.covariance,
             "outputs": {
-                name: {"unit": found.units[name], "residual": value} for name, value in found.residuals.items()
+                name: {"unit": result.units[name], "residual": value} for name, value in result.residuals.items()
             },
-            "residual": found.rms,
-            "points": found.points,
-            "runs": found.runs,
+            "residual": result.rms,
+            "points": result.points,
+            "runs": result.runs,
         },
-        (_values(found), _residuals(found), f"{found.points} measured values, {found.runs} runs"),
-        notices=found.notices,
-        writes=start_writes(source, output, found.values),
+        (_values(result), _residuals(result), f"{result.points} measured values, {result.runs} runs"),
+        notices=result.notices,
+        writes=start_writes(source, output, result.values),
     )
 
 
-def _values(found: "Fit") -> Table:
-    table = Table(title=found.name, title_justify="left")
+def _values(result: "Fit") -> Table:
+    table = Table(title=result.name, title_justify="left")
     for heading in ("value", "unit", "fitted", "standard error", "at the start", ""):
         table.add_column(heading, justify="left" if heading in {"value", "unit", ""} else "right")
-    for item in found.items:
+    for item in result.items:
         remark = "at a bound" if item.bound else ""
         table.add_row(
             escape(item.name), escape(item.unit), f"{item.value:.9g}", _error(item), f"{item.start:.6g}", remark
@@ -106,10 +106,10 @@ def _error(item: "Fitted") -> str:
     return "not determined" if math.isinf(item.error) else ""
 
 
-def _residuals(found: "Fit") -> Table:
+def _residuals(result: "Fit") -> Table:
     table = Table(title_justify="left")
     for heading in ("output", "unit", "rms residual"):
         table.add_column(heading, justify="right" if heading == "rms residual" else "left")
-    for name, value in found.residuals.items():
-        table.add_row(escape(name), escape(found.units[name]), f"{value:.4g}")
+    for name, value in result.residuals.items():
+        table.add_row(escape(name), escape(result.units[name]), f"{value:.4g}")
     return table

@@ -46,12 +46,12 @@ def inverse(
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
 ) -> Report:
     """Compute the efforts of the drives, and the reactions, that a given motion takes."""
-    given = given_motion(motion)
-    check_files(source, table=output, picture=plot, read=[given] if isinstance(given, str) else [])
+    requested = given_motion(motion)
+    check_files(source, table=output, picture=plot, read=[requested] if isinstance(requested, str) else [])
     tell("inverse dynamics", 0.0)
     result = mbfmu.inverse(
         source.load(),
-        given,
+        requested,
         stop,
         output_interval=output_interval,
         efforts=efforts or (),

@@ -59,29 +59,31 @@ def kinematics(
     """Compute positions, rates and accelerations that follow from driven axes, or the workspace of a frame."""
     if bool(motion) == bool(frame):
         raise UsageError("give the motion of the driven axes (--motion), or the frame of a workspace (--frame, --grid)")
-    given = given_motion(motion) if motion else ""
-    check_files(source, table=output, picture=plot, read=[given] if given and isinstance(given, str) else [])
+    requested = given_motion(motion) if motion else ""
+    check_files(
+        source, table=output, picture=plot, read=[requested] if requested and isinstance(requested, str) else []
+    )
     system = source.load()
     if frame:
         if stop is not None or output_interval is not None or show:
             raise UsageError("a workspace has no times: leave --stop, --output-interval and --show out")
         tell("workspace", 0.0)
-        found = mbfmu.workspace(
+        reached = mbfmu.workspace(
             system, frame, axes(grid), coordinates=source.coordinates,
             progress=lambda fraction: tell("workspace", fraction),
         )  # fmt: skip
         if output:
-            found.write(output)
+            reached.write(output)
         if plot:
             from mbfmu.show.plot import plot_workspace
 
-            plot_workspace(found.position, found.regularity, found.axes, found.frame, plot, source.name)
-        return _of_workspace(source.name, found, present(output, plot))
+            plot_workspace(reached.position, reached.regularity, reached.axes, reached.frame, plot, source.name)
+        return _of_workspace(source.name, reached, present(output, plot))
     if grid:
         raise UsageError("--grid goes with the frame of a workspace: give --frame NAME too")
     tell("kinematics", 0.0)
     result = mbfmu.kinematics(
-        system, given, stop, output_interval=output_interval, coordinates=source.coordinates, show=shown_names(show)
+        system, requested, stop, output_interval=output_interval, coordinates=source.coordinates, show=shown_names(show)
     )
     return written(result, source.name, output, plot)
 
@@ -93,19 +95,19 @@ def axes(grid: list[str] | None) -> dict[str, Any]:
     return {axis: spread(axis, text) for axis, text in pairs(grid).items()}
 
 
-def _of_workspace(name: str, found: "Workspace", wrote: tuple[Path, ...]) -> Report:
-    counts = f"{int(found.reached.sum())} of {found.reached.size} points of the grid are reached"
-    places = found.position[found.reached]
+def _of_workspace(name: str, result: "Workspace", wrote: tuple[Path, ...]) -> Report:
+    counts = f"{int(result.reached.sum())} of {result.reached.size} points of the grid are reached"
+    points = result.position[result.reached]
     spans = ", ".join(
         f"{letter} from {low:.6g} to {high:.6g} m"
-        for letter, low, high in zip("xyz", places.min(axis=0), places.max(axis=0), strict=False)
+        for letter, low, high in zip("xyz", points.min(axis=0), points.max(axis=0), strict=False)
     )
     data = {
         "model": name,
-        "frame": found.frame,
-        "axes": found.axes,
-        "reached": found.reached,
-        "position": found.position,
-        "regularity": found.regularity,
+        "frame": result.frame,
+        "axes": result.axes,
+        "reached": result.reached,
+        "position": result.position,
+        "regularity": result.regularity,
     }
-    return Report(data, (f"{name}: {counts}", f"{found.frame}: {spans}"), wrote)
+    return Report(data, (f"{name}: {counts}", f"{result.frame}: {spans}"), wrote)

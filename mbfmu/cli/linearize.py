@@ -77,23 +77,23 @@ def linearize(
         ending_of(output, ENDINGS)
     check_files(source, run, other=output)
     model, values = source.opened()
-    found = mbfmu.linearize(
+    form = mbfmu.linearize(
         model, values, outputs=outputs or (), states=states or (), at=at, period=period, **run.named()
     )
     if output:
-        found.write(output)
-    modes = found.modes
+        form.write(output)
+    modes = form.modes
     more = f" of the first {SHAPES}; all with --json" if len(modes) > SHAPES else ""
-    shown: tuple[RenderableType, ...] = (_modes(source.name, found, modes),)
+    shown: tuple[RenderableType, ...] = (_modes(source.name, form, modes),)
     if modes:
-        shown += (f"shapes: amplitude, phase in degrees{more}", _shapes(found, modes))
-    return Report(found.data(), shown, present(output), unbalanced(found))
+        shown += (f"shapes: amplitude, phase in degrees{more}", _shapes(form, modes))
+    return Report(form.data(), shown, present(output), unbalanced(form))
 
 
-def unbalanced(found: "Linear") -> tuple[str, ...]:
+def unbalanced(form: "Linear") -> tuple[str, ...]:
     """Return the notice that a linear form is about no equilibrium, if it is not."""
-    moving = f"not an equilibrium: it accelerates by up to {found.rest:.3g}; set inputs that balance it with --input"
-    return (moving,) if found.rest > AT_REST else ()
+    moving = f"not an equilibrium: it accelerates by up to {form.rest:.3g}; set inputs that balance it with --input"
+    return (moving,) if form.rest > AT_REST else ()
 
 
 def named_shares(shares: Mapping[str, float]) -> str:
@@ -102,34 +102,34 @@ def named_shares(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {100 * share:.0f} %" for name, share in largest if share >= LEAST)
 
 
-def _modes(name: str, found: "Linear", modes: "tuple[Mode, ...]") -> Table:
-    table = Table(title=escape(f"{name}: {', '.join(found.states)}"), title_justify="left")
+def _modes(name: str, form: "Linear", modes: "tuple[Mode, ...]") -> Table:
+    table = Table(title=escape(f"{name}: {', '.join(form.states)}"), title_justify="left")
     table.add_column("mode", justify="right")
     for heading in ("eigenvalue [1/s]", "frequency [Hz]", "damping ratio"):
         table.add_column(escape(heading), justify="right")
     table.add_column("largest participants")
-    for number, mode in enumerate(modes, 1):
+    for index, mode in enumerate(modes, 1):
         value, ratio = mode.eigenvalue, mode.damping
         text = f"{value.real:.6g}" + (f" +- {value.imag:.6g}i" if value.imag else "")
-        named = named_shares(found.participants(mode))
+        named = named_shares(form.participants(mode))
         frequency = f"{mode.frequency:.6g}"
-        table.add_row(str(number), text, frequency, "" if ratio is None else f"{ratio:.4g}", escape(named))
+        table.add_row(str(index), text, frequency, "" if ratio is None else f"{ratio:.4g}", escape(named))
     return table
 
 
-def _shapes(found: "Linear", modes: "tuple[Mode, ...]") -> Table:
+def _shapes(form: "Linear", modes: "tuple[Mode, ...]") -> Table:
     """Return the table of amplitudes and phases, relative to the largest coordinate of each mode."""
     from mbfmu.analysis.linearization.linear import place_of
 
     some = modes[:SHAPES]
     table = Table()
     table.add_column("state")
-    for number in range(1, len(some) + 1):
-        table.add_column(str(number), justify="right")
-    rows = [row for row, state in enumerate(found.states) if place_of(state) == state]
+    for index in range(1, len(some) + 1):
+        table.add_column(str(index), justify="right")
+    rows = [row for row, state in enumerate(form.states) if place_of(state) == state]
     columns = [mode.relative(rows) for mode in some]
     for line, row in enumerate(rows):
-        table.add_row(escape(found.states[row]), *(polar(column[line]) for column in columns))
+        table.add_row(escape(form.states[row]), *(polar(column[line]) for column in columns))
     return table
 
 

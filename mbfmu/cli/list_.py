@@ -32,5 +32,5 @@ def list_(
         Kind.components: components,
         Kind.readers: readers,
     }
-    found = {kind.value: rows() for kind, rows in listings.items() if what in {None, kind}}
-    return Report(found, tuple(table(kind, rows) for kind, rows in found.items()))
+    sections = {kind.value: rows() for kind, rows in listings.items() if what in {None, kind}}
+    return Report(sections, tuple(table(kind, rows) for kind, rows in sections.items()))

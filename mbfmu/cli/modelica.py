@@ -25,11 +25,11 @@ def modelica(
     from mbfmu.fmu.modelica import write_modelica
     from mbfmu.fmu.ssp import components
 
-    found = components(parts)
-    check_outputs((output,) if output and output.suffix else (), found.values())  # a folder may be there
+    fmus_by_name = components(parts)
+    check_outputs((output,) if output and output.suffix else (), fmus_by_name.values())  # a folder may be there
     alone = len(parts) == 1 and "=" not in parts[0]
-    fmus = next(iter(found.values())) if alone else found
+    fmus = next(iter(fmus_by_name.values())) if alone else fmus_by_name
     return Report(
-        {"fmus": {name: str(path) for name, path in found.items()}},
+        {"fmus": {name: str(path) for name, path in fmus_by_name.items()}},
         wrote=(write_modelica(fmus, output, library=not own),),
     )

@@ -24,7 +24,7 @@ SHAPES = 8
 MOVED = 3
 """Largest number of bodies that are named beside a mode."""
 STILL = 5e-4
-"""Largest amplitude that is shown as nothing."""
+"""Largest amplitude of a body or motion in a mode that counts as rest in the tables."""
 
 
 def modes(
@@ -49,24 +49,24 @@ def modes(
     check_files(source, other=animate)
     system = source.load()
     tell("modes", 0.0)
-    found = mbfmu.modes(system, **source.conditions)
+    result = mbfmu.modes(system, **source.conditions)
     name = source.name
     if animate:
-        first = next((k for k, item in enumerate(found.shapes, 1) if item.mode.frequency), 1)
-        number = first if mode is None else mode
-        page = mbfmu.view(system, mode=number, title=name, values=found.values, coordinates=source.coordinates)
+        first = next((k for k, item in enumerate(result.shapes, 1) if item.mode.frequency), 1)
+        index = first if mode is None else mode
+        page = mbfmu.view(system, mode=index, title=name, values=result.values, coordinates=source.coordinates)
         page.write(animate)
-    there = found.equilibrium
+    there = result.equilibrium
     notices = there.notices if there else ()
     data = {
         "model": name,
-        "states": found.linear.states,
-        "values": {**source.fixed, **found.values},
+        "states": result.linear.states,
+        "values": {**source.fixed, **result.values},
         "steady": there is None,
         "stability": there.stability if there else None,
-        "modes": [_data(item) for item in found.shapes],
+        "modes": [_data(item) for item in result.shapes],
     }
-    return Report(data, tuple(_shown(name, found)), present(animate), notices)
+    return Report(data, tuple(_shown(name, result)), present(animate), notices)
 
 
 def _data(item: "ModeShape") -> dict[str, Any]:
@@ -81,46 +81,46 @@ def _data(item: "ModeShape") -> dict[str, Any]:
     }
 
 
-def _shown(name: str, found: "Modes") -> list[RenderableType]:
+def _shown(name: str, result: "Modes") -> list[RenderableType]:
     lines: list[RenderableType] = []
-    if found.equilibrium:
-        places = [item for item in found.equilibrium.items if item.role != "held"]
-        told = first_of([f"{item.name} = {value_text(item, 6)}" for item in places], SHAPES)
-        lines.append(f"about the equilibrium {told}")
-    lines.append(_table(name, found))
-    if any(item.bodies for item in found.shapes):
-        more = f" of the first {SHAPES}; all with --json" if len(found) > SHAPES else ""
+    if result.equilibrium:
+        coordinates = [item for item in result.equilibrium.items if item.role != "held"]
+        values = first_of([f"{item.name} = {value_text(item, 6)}" for item in coordinates], SHAPES)
+        lines.append(f"about the equilibrium {values}")
+    lines.append(_table(name, result))
+    if any(item.bodies for item in result.shapes):
+        more = f" of the first {SHAPES}; all with --json" if len(result) > SHAPES else ""
         lines += [f"displacements of the bodies [m] and rotations [rad]: amplitude, phase in degrees{more}"]
-        lines.append(_shapes(found))
+        lines.append(_shapes(result))
     return lines
 
 
-def _table(name: str, found: "Modes") -> Table:
-    table = Table(title=escape(f"{name}: {len(found)} modes"), title_justify="left")
+def _table(name: str, result: "Modes") -> Table:
+    table = Table(title=escape(f"{name}: {len(result)} modes"), title_justify="left")
     table.add_column("mode", justify="right")
     for heading in ("eigenvalue [1/s]", "frequency [Hz]", "damping ratio"):
         table.add_column(escape(heading), justify="right")
     table.add_column("joints")
     table.add_column("bodies")
-    for number, item in enumerate(found.shapes, 1):
+    for index, item in enumerate(result.shapes, 1):
         value, ratio = item.mode.eigenvalue, item.mode.damping
         text = f"{value.real:.6g}" + (f" +- {value.imag:.6g}i" if value.imag else "")
         bodies = sorted((body for body in item.bodies if body.largest > STILL), key=lambda body: -body.largest)
         moved = ", ".join(f"{body.body} {100 * body.largest:.0f} %" for body in bodies[:MOVED])
         table.add_row(
-            str(number), text, f"{item.mode.frequency:.6g}", "" if ratio is None else f"{ratio:.4g}",
+            str(index), text, f"{item.mode.frequency:.6g}", "" if ratio is None else f"{ratio:.4g}",
             escape(named_shares(item.joints)), escape(moved),
         )  # fmt: skip
     return table
 
 
-def _shapes(found: "Modes") -> Table:
+def _shapes(result: "Modes") -> Table:
     """Return the table of the bodies' motions, one column for each mode."""
-    some = found.shapes[:SHAPES]
+    some = result.shapes[:SHAPES]
     table = Table()
     table.add_column("body")
-    for number in range(1, len(some) + 1):
-        table.add_column(str(number), justify="right")
+    for index in range(1, len(some) + 1):
+        table.add_column(str(index), justify="right")
     for k, body in enumerate(some[0].bodies):
         parts = (("displacement", "xyz", body.displacement), ("rotation", "xyz", body.rotation))
         for part, letters, entry in parts:

@@ -86,7 +86,7 @@ def optimize(
     if write_inputs and not search.knots:
         raise UsageError("--write-inputs: no input is free over time: give knots of one (--knots)")
     check_files(source, run, start=output, table=write_inputs)
-    found = mbfmu.optimize(
+    result = mbfmu.optimize(
         source.load(),
         stop,
         search.minimize,
@@ -99,32 +99,32 @@ def optimize(
         **run.named(),
     )
     data = {
-        "model": found.name,
+        "model": result.name,
         "stop": stop,
-        "minimize": found.expression,
-        "values": found.items,
-        "before": found.before,
-        "least": found.least,
-        "runs": found.runs,
+        "minimize": result.expression,
+        "values": result.items,
+        "before": result.before,
+        "least": result.least,
+        "runs": result.runs,
     }
-    if found.trajectories:
-        data["inputs"] = found.trajectories
-    inputs = ((write_inputs, found.write_inputs),) if write_inputs else ()
-    writes = (*start_writes(source, output, found.values), *inputs)
-    return Report(data, tuple(_shown(found)), notices=found.notices, writes=writes)
+    if result.trajectories:
+        data["inputs"] = result.trajectories
+    inputs = ((write_inputs, result.write_inputs),) if write_inputs else ()
+    writes = (*start_writes(source, output, result.values), *inputs)
+    return Report(data, tuple(_shown(result)), notices=result.notices, writes=writes)
 
 
-def _shown(found: "Optimum") -> list[RenderableType]:
-    table = Table(title=found.name, title_justify="left")
+def _shown(result: "Optimum") -> list[RenderableType]:
+    table = Table(title=result.name, title_justify="left")
     for heading in ("value", "unit", "best", "at the start", ""):
         table.add_column(heading, justify="right" if heading in {"best", "at the start"} else "left")
-    for item in found.items:
+    for item in result.items:
         remark = "at a bound" if item.bound else ""
         table.add_row(escape(item.name), escape(item.unit), f"{item.value:.9g}", f"{item.start:.6g}", remark)
-    for name, each in found.trajectories.items():
+    for name, each in result.trajectories.items():
         span, remark = f"{each.values.min():.6g} to {each.values.max():.6g}", f"over time, {each.time.size} values"
         table.add_row(escape(name), escape(each.unit), span, "", remark)
-    line = f"{found.expression} = {found.least:.6g}, {found.before:.6g} at the start; {found.runs} runs"
+    line = f"{result.expression} = {result.least:.6g}, {result.before:.6g} at the start; {result.runs} runs"
     return [table, line]
 
 

@@ -57,8 +57,8 @@ class Elements(OptionGroup):
         if not source.is_file():
             raise UsageError(f"there is no file '{source}'")
         if source.suffix.lower() in ENDINGS:
-            if given := [name for name, value in material.items() if value is not None]:
-                raise UsageError(f"matrices have their material in them: leave out --{given[0]}")
+            if supplied := [name for name, value in material.items() if value is not None]:
+                raise UsageError(f"matrices have their material in them: leave out --{supplied[0]}")
             return read_matrices(source, self.mass, self.nodes)
         if self.mass or self.nodes:
             raise UsageError("--mass and --nodes go with a stiffness matrix in an .mtx file")
@@ -132,14 +132,14 @@ def reduce(
         picture_format(plot)
     tell("read", 0.0)
     model = elements.read()
-    names, places = _placed("--interface", interface)
+    names, positions = _placed("--interface", interface)
     points, at = _placed("--stress", stress or [])
-    found = reduced(
+    result = reduced(
         model,
         names,
         basis.modes,
         averaged=basis.averaged or (),
-        places=places,
+        places=positions,
         free_frames=basis.free_frames,
         planar=basis.planar,
         below=basis.below,
@@ -151,47 +151,47 @@ def reduce(
         from mbfmu.show.plot import plot_modes
 
         tell("plot", 0.0)
-        shapes = [model.translations(mode) for mode in found.modes.T]
-        plot_modes(model.nodes, model.faces, shapes, found.frequencies, plot)
-    write_modal(output, found.data)
-    return Report(_data(found, names), tuple(_shown(found, names)), (output, *present(plot)), _notices(found))
+        shapes = [model.translations(mode) for mode in result.modes.T]
+        plot_modes(model.nodes, model.faces, shapes, result.frequencies, plot)
+    write_modal(output, result.data)
+    return Report(_data(result, names), tuple(_shown(result, names)), (output, *present(plot)), _notices(result))
 
 
 def _placed(option: str, texts: list[str]) -> tuple[list[str], dict[str, tuple[float, ...]]]:
-    """Return names, of node sets or points, and the places of some.
+    """Return names, of node sets or points, and the positions of some.
 
     Raises:
-        UsageError: a name is there twice, or a place is none.
+        UsageError: a name is there twice, or a position is none.
     """
     names: list[str] = []
-    places = {}
+    positions = {}
     for text in texts:
-        name, equals, place = (item.strip() for item in text.partition("="))
+        name, equals, position = (item.strip() for item in text.partition("="))
         if name in names:
             raise UsageError(f"{option} {name} is there twice: give each a name of its own")
         names.append(name)
         if equals:
-            places[name] = tuple(number(f"{option} {name}", item) for item in place.split(","))
-    return names, places
+            positions[name] = tuple(number(f"{option} {name}", item) for item in position.split(","))
+    return names, positions
 
 
-def _data(found: "Reduction", interface: list[str]) -> dict[str, Any]:
-    data = found.data
+def _data(result: "Reduction", interface: list[str]) -> dict[str, Any]:
+    data = result.data
     return {
         "frames": dict(zip(("frame_a", *data.frames), interface, strict=True)),
-        "origin": found.origin,
+        "origin": result.origin,
         "places": dict(zip(data.frames, data.r0, strict=True)),
-        "degrees_of_freedom": len(found.model.dofs),
+        "degrees_of_freedom": len(result.model.dofs),
         "modes": len(data.Me),
-        "frequencies": found.frequencies,
-        "clamped": [_pair(item) for item in found.clamped],
-        "free": [_pair(item) for item in found.free],
-        "effective_mass": found.effective,
+        "frequencies": result.frequencies,
+        "clamped": [_pair(item) for item in result.clamped],
+        "free": [_pair(item) for item in result.free],
+        "effective_mass": result.effective,
         "mass": data.m,
         "centre_of_mass": data.c0 / data.m,
         "inertia": data.J0,
-        "volume_difference": found.volume_difference,
-        "stiffening": found.stiffening,
+        "volume_difference": result.volume_difference,
+        "stiffening": result.stiffening,
         "stresses": dict(zip(data.stresses.names, data.stresses.r, strict=True)) if data.stresses else {},
         "corners": len(data.surface.r) if data.surface else 0,
     }
@@ -201,8 +201,8 @@ def _pair(item: "Frequency") -> dict[str, float]:
     return {"reduced": item.reduced, "whole": item.whole, "error": item.error}
 
 
-def _notices(found: "Reduction") -> tuple[str, ...]:
-    if found.stiffening:
+def _notices(result: "Reduction") -> tuple[str, ...]:
+    if result.stiffening:
         return ()
     return (
         "matrices do not say how loads stiffen or soften the body: these terms are left out, so a body that rotates "
@@ -210,28 +210,28 @@ def _notices(found: "Reduction") -> tuple[str, ...]:
     )
 
 
-def _shown(found: "Reduction", interface: list[str]) -> list[RenderableType]:
-    data, x = found.data, found.data.c0 / found.data.m
+def _shown(result: "Reduction", interface: list[str]) -> list[RenderableType]:
+    data, x = result.data, result.data.c0 / result.data.m
     frames = Table()
     for heading in ("frame", "node set"):
         frames.add_column(heading)
     frames.add_column("place seen from frame_a [m]", justify="right")
-    places = [[0.0, 0.0, 0.0], *data.r0.tolist()]
-    for name, source, place in zip(("frame_a", *data.frames), interface, places, strict=True):
-        frames.add_row(escape(name), escape(source), _vector(place))
+    positions = [[0.0, 0.0, 0.0], *data.r0.tolist()]
+    for name, source, position in zip(("frame_a", *data.frames), interface, positions, strict=True):
+        frames.add_row(escape(name), escape(source), _vector(position))
     modes = Table()
     for heading in ("mode", "clamped at frame_a [Hz]", "effective mass x", "y", "z"):
         modes.add_column(escape(heading), justify="right")
-    for mode, (frequency, parts) in enumerate(zip(found.frequencies, found.effective, strict=True), 1):
+    for mode, (frequency, parts) in enumerate(zip(result.frequencies, result.effective, strict=True), 1):
         modes.add_row(str(mode), f"{frequency:.6g}", *(f"{part:.1%}" for part in parts))
-    modes.add_row("all", "", *(f"{part:.1%}" for part in found.effective.sum(axis=0)))
+    modes.add_row("all", "", *(f"{part:.1%}" for part in result.effective.sum(axis=0)))
     table = Table()
     for heading in ("clamped [Hz]", "whole model", "error", "free [Hz]", "whole model", "error"):
         table.add_column(escape(heading), justify="right")
-    for clamped, free in zip(found.clamped, found.free, strict=True):
+    for clamped, free in zip(result.clamped, result.free, strict=True):
         table.add_row(*_beside(clamped), *_beside(free))
     lines: list[RenderableType] = [
-        f"{len(found.model.dofs)} degrees of freedom -> {len(data.Me)} modes",
+        f"{len(result.model.dofs)} degrees of freedom -> {len(data.Me)} modes",
         frames,
         modes,
         table,
@@ -242,11 +242,11 @@ def _shown(found: "Reduction", interface: list[str]) -> list[RenderableType]:
         table = Table()
         table.add_column("point with stresses")
         table.add_column("place seen from frame_a [m]", justify="right")
-        for name, place in zip(data.stresses.names, data.stresses.r.tolist(), strict=True):
-            table.add_row(escape(name), _vector(place))
+        for name, position in zip(data.stresses.names, data.stresses.r.tolist(), strict=True):
+            table.add_row(escape(name), _vector(position))
         lines.append(table)
-    if found.volume_difference is not None:
-        lines.append(f"mass and inertia differ from the integrals over the volume by {found.volume_difference:.1e}")
+    if result.volume_difference is not None:
+        lines.append(f"mass and inertia differ from the integrals over the volume by {result.volume_difference:.1e}")
     return lines
 
 

@@ -41,8 +41,8 @@ def ssp(
     from mbfmu.base.files import check_outputs
     from mbfmu.fmu.ssp import Coupling, assigned, components, read_coupling, wire, write_ssp
 
-    told = len(parts) == 1 and parts[0].endswith(".toml")
-    coupling = read_coupling(parts[0]) if told else Coupling(components(parts))
+    described = len(parts) == 1 and parts[0].endswith(".toml")
+    coupling = read_coupling(parts[0]) if described else Coupling(components(parts))
     check_outputs((output,), (*parts, *coupling.components.values()))
     path = write_ssp(
         output,

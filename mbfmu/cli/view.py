@@ -93,8 +93,8 @@ def view(
     return Report({"model": source.name, "stop": page.stop}, wrote=(path,))
 
 
-def _models(given: list[str] | None) -> str | dict[str, str] | None:
+def _models(texts: list[str] | None) -> str | dict[str, str] | None:
     """Return one model, or models by the names of FMUs."""
-    if not given:
+    if not texts:
         return None
-    return given[0] if len(given) == 1 and "=" not in given[0] else pairs(given)
+    return texts[0] if len(texts) == 1 and "=" not in texts[0] else pairs(texts)

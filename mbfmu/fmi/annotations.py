@@ -9,9 +9,9 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
 TOOL = "mbfmu"
-"""Name of the tool in FMI 2.0."""
+"""Name of the tool in whose annotation FMI 2.0 keeps the pairs of variable and derivative."""
 TYPE = "mbfmu.derivatives"
-"""Type of the annotation in FMI 3.0."""
+"""Type of the annotation in which FMI 3.0 keeps the pairs of variable and derivative."""
 
 Pair = tuple[str, str]
 """Name of a time derivative, and of the variable that it is that of."""
@@ -19,15 +19,15 @@ Pair = tuple[str, str]
 
 def add_derivatives(root: Element, pairs: Iterable[Pair], version: str) -> None:
     """Add the annotation to a description of a version of FMI, at its present end; nothing if there are no pairs."""
-    found = tuple(pairs)
-    if not found:
+    stated = tuple(pairs)
+    if not stated:
         return
     if version == "2.0":
-        place = SubElement(SubElement(root, "VendorAnnotations"), "Tool", {"name": TOOL})
+        parent = SubElement(SubElement(root, "VendorAnnotations"), "Tool", {"name": TOOL})
     else:
-        place = SubElement(SubElement(root, "Annotations"), "Annotation", {"type": TYPE})
-    node = SubElement(place, "Derivatives")
-    for name, of in found:
+        parent = SubElement(SubElement(root, "Annotations"), "Annotation", {"type": TYPE})
+    node = SubElement(parent, "Derivatives")
+    for name, of in stated:
         SubElement(node, "Derivative", {"name": name, "of": of})
 
 
@@ -37,6 +37,6 @@ def derivatives_of(root: Any) -> dict[str, str]:
     Args:
         root: root of a modelDescription.xml of any version and tool.
     """
-    places = (f"VendorAnnotations/Tool[@name='{TOOL}']", f"Annotations/Annotation[@type='{TYPE}']")
-    found = (node for place in places for node in root.iterfind(f"{place}/Derivatives/Derivative"))
-    return {node.get("name", ""): node.get("of", "") for node in found}
+    parents = (f"VendorAnnotations/Tool[@name='{TOOL}']", f"Annotations/Annotation[@type='{TYPE}']")
+    nodes = (node for parent in parents for node in root.iterfind(f"{parent}/Derivatives/Derivative"))
+    return {node.get("name", ""): node.get("of", "") for node in nodes}

@@ -23,7 +23,7 @@ COUNT_LIMIT = 50_000
 NEWEST_VERSION = 20
 """Newest version of the ZIP format that may be needed to extract, times ten."""
 DESCRIPTOR_FOLLOWS, ENCRYPTED = 8, 1
-"""General purpose bits of a member."""
+"""Bits of the general purpose flag of a member of a ZIP file."""
 
 DESCRIPTION = "modelDescription.xml"
 HEADER = b"PK\1\2"
@@ -32,7 +32,7 @@ HEADER = b"PK\1\2"
 FILE, ZIP_PATH, ZIP_SIZE, ZIP_METHOD, ZIP, MISSING = (
     "file", "zip-path", "zip-size", "zip-method", "zip", "description-missing",
 )  # fmt: skip
-"""Kinds of faults."""
+"""Kinds of faults of an archive."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def _broken(tried: tuple[str, ...], kind: str, text: str, where: str | None = No
 
 
 def _of_paths(members: tuple[zipfile.ZipInfo, ...]) -> Iterator[Fault]:
-    """Yield members that do not unpack to one place of their own inside the folder."""
+    """Yield members that do not unpack to one path of their own inside the folder."""
     for member in members:
         name = member.orig_filename
         if name.startswith("/") or ".." in name.split("/") or set(name) & set("\\:\0"):

@@ -22,7 +22,7 @@ class Ended(Exception):  # noqa: N818 - it tells how a step ended
 
 
 class Scalars:
-    """An instance of FMI 3.0 behind calls of FMI 2.0; value references are places.
+    """An instance of FMI 3.0 behind calls of FMI 2.0; value references are of type `ScalarIndex`.
 
     An array of which some elements are set gets the others as they were last set, or else their start values.
 
@@ -42,9 +42,9 @@ class Scalars:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._slave, RENAMED.get(name, name))
 
-    def setupExperiment(self, **given: float | None) -> None:
+    def setupExperiment(self, **experiment: float | None) -> None:
         """Keep start time, stop time and tolerance for the initialisation."""
-        self._experiment = given
+        self._experiment = experiment
 
     def enterInitializationMode(self) -> None:
         """Enter initialisation mode."""
@@ -66,35 +66,35 @@ class Scalars:
 
     def advance(self, time: float, size: float) -> tuple[bool, bool, bool, float]:
         """Do a step; return whether an event is met, whether the run ends, whether it is early, and the time, s."""
-        found: tuple[bool, bool, bool, float] = self._slave.doStep(time, size, False)
-        self._reached = found[3]
-        return found
+        result: tuple[bool, bool, bool, float] = self._slave.doStep(time, size, False)
+        self._reached = result[3]
+        return result
 
     def getRealStatus(self, _: int) -> float:
         """Return the time up to which the last step came, s."""
         return self._reached
 
-    def get(self, places: Sequence[ScalarIndex]) -> list[Any]:
+    def get(self, indices: Sequence[ScalarIndex]) -> list[Any]:
         """Return the values of elements."""
         arrays: dict[int, list[Any]] = {}
-        for kind, sizes in _by_type(places).items():
+        for kind, sizes in _by_type(indices).items():
             values = getattr(self._slave, f"get{kind}")(list(sizes), sum(sizes.values()))
             for reference, size in sizes.items():
                 arrays[reference], values = values[:size], values[size:]
-        return [arrays[place.reference][place.element] for place in places]
+        return [arrays[index.reference][index.element] for index in indices]
 
-    def set(self, places: Sequence[ScalarIndex], values: Sequence[Any]) -> None:
+    def set(self, indices: Sequence[ScalarIndex], values: Sequence[Any]) -> None:
         """Set the values of elements.
 
         Raises:
             ValueError: a whole number does not fit its type.
         """
         arrays: dict[int, list[Any]] = {}
-        for place, value in zip(places, values, strict=True):
-            if not fits(place, value):
-                raise ValueError(f"{value} is beyond the type {place.type}")
-            arrays.setdefault(place.reference, self._array(place))[place.element] = value
-        for kind, sizes in _by_type(places).items():
+        for index, value in zip(indices, values, strict=True):
+            if not fits(index, value):
+                raise ValueError(f"{value} is beyond the type {index.type}")
+            arrays.setdefault(index.reference, self._array(index))[index.element] = value
+        for kind, sizes in _by_type(indices).items():
             flat = [value for reference in sizes for value in arrays[reference]]
             getattr(self._slave, f"set{kind}")(list(sizes), flat)
         self._last.update(arrays)
@@ -117,31 +117,31 @@ class Scalars:
 
     def _derivative(
         self, call: Any, unknowns: Sequence[ScalarIndex], knowns: Sequence[ScalarIndex], seed: Sequence[float],
-        given: Sequence[ScalarIndex], wanted: Sequence[ScalarIndex],
+        known: Sequence[ScalarIndex], wanted: Sequence[ScalarIndex],
     ) -> list[float]:  # fmt: skip
         """Return the elements that are wanted of a derivative, from the seeds of those that are given."""
-        seeds = dict.fromkeys(_every(given), 0.0)
-        seeds.update({(place.reference, place.element): value for place, value in zip(given, seed, strict=True)})
-        rows, columns = (list(dict.fromkeys(place.reference for place in places)) for places in (unknowns, knowns))
+        seeds = dict.fromkeys(_every(known), 0.0)
+        seeds.update({(index.reference, index.element): value for index, value in zip(known, seed, strict=True)})
+        rows, columns = (list(dict.fromkeys(index.reference for index in indices)) for indices in (unknowns, knowns))
         every = _every(wanted)
         values = dict(zip(every, call(rows, columns, list(seeds.values()), len(every)), strict=True))
-        return [values[place.reference, place.element] for place in wanted]
+        return [values[index.reference, index.element] for index in wanted]
 
-    def _array(self, place: ScalarIndex) -> list[Any]:
-        """Return the elements of the variable of a place as they were set last."""
-        last = self._last.get(place.reference) or self._starts.get(place.reference)
-        return list(last) if last else [0] * place.size
+    def _array(self, index: ScalarIndex) -> list[Any]:
+        """Return the elements of the variable of a scalar index as they were set last."""
+        last = self._last.get(index.reference) or self._starts.get(index.reference)
+        return list(last) if last else [0] * index.size
 
 
-def _every(places: Sequence[ScalarIndex]) -> list[tuple[int, int]]:
-    """Return value reference and element for all elements of the variables of places."""
-    sizes = {place.reference: place.size for place in places}
+def _every(indices: Sequence[ScalarIndex]) -> list[tuple[int, int]]:
+    """Return value reference and element for all elements of the variables of scalar indices."""
+    sizes = {index.reference: index.size for index in indices}
     return [(reference, element) for reference, size in sizes.items() for element in range(size)]
 
 
-def _by_type(places: Iterable[ScalarIndex]) -> dict[str, dict[int, int]]:
-    """Return the sizes of the variables of places, by their types and value references."""
-    found: dict[str, dict[int, int]] = {}
-    for place in places:
-        found.setdefault(place.type, {})[place.reference] = place.size
-    return found
+def _by_type(indices: Iterable[ScalarIndex]) -> dict[str, dict[int, int]]:
+    """Return the sizes of the variables of scalar indices, by their types and value references."""
+    sizes: dict[str, dict[int, int]] = {}
+    for index in indices:
+        sizes.setdefault(index.type, {})[index.reference] = index.size
+    return sizes

@@ -11,7 +11,7 @@ SLAVE_MODULE = "resources/slavemodule.txt"
 """Member of the archive that pythonfmu's library reads the name of its script from."""
 
 KINDS = ("ModelExchange", "CoSimulation", "ScheduledExecution")
-"""Elements of the kinds of FMU."""
+"""Names of the elements of modelDescription.xml that state the kinds of an FMU."""
 
 TYPES = ("Real", "Integer", "Boolean", "String", "Enumeration")
 
@@ -48,7 +48,7 @@ class ScalarVariable:
     causality: str
     variability: str
     initial: str
-    """As written; '' where nothing is."""
+    """Value of the attribute `initial` as the file has it; '' where it has none."""
     line: int
     element: Any
     attributes: Mapping[str, str]
@@ -114,11 +114,11 @@ class FmuDescription:
     def platforms(self) -> Mapping[str, Collection[str]]:
         """Names of the files in each folder of binaries/, without the way to them."""
         files = [name.split("/") for name in self.archive.names if not name.endswith("/")]
-        found: dict[str, set[str]] = {}
+        endings: dict[str, set[str]] = {}
         for parts in files:
             if parts[0] == "binaries" and len(parts) > 2:
-                found.setdefault(parts[1], set()).add(parts[-1])
-        return found
+                endings.setdefault(parts[1], set()).add(parts[-1])
+        return endings
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Fmu(FmuDescription):
 
     @property
     def states(self) -> list[tuple[ScalarVariable, ScalarVariable]]:
-        """The continuous states with their derivatives, in the order of Derivatives; those that can be found."""
+        """The continuous states with their derivatives, in the order of Derivatives; those that are variables."""
         rates = (self.variable(int(unknown.get("index"))) for unknown in self.unknowns("Derivatives"))
         pairs = ((self.variable(rate.derivative_of or 0), rate) for rate in rates if rate is not None)
         return [(state, rate) for state, rate in pairs if state is not None]
@@ -194,17 +194,17 @@ def read_description(archive: Archive, root: Any) -> Fmu:
 
 
 def _variable(index: int, element: Any, types: Mapping[str, Any]) -> ScalarVariable:
-    own = typed(element)
-    declared = types.get(own.get("declaredType"))
+    type_element = typed(element)
+    declared = types.get(type_element.get("declaredType"))
     return ScalarVariable(
         index=index,
         name=element.get("name"),
         reference=int(element.get("valueReference")),
-        type=own.tag,
+        type=type_element.tag,
         causality=element.get("causality", "local"),
         variability=element.get("variability", "continuous"),
         initial=element.get("initial", ""),
         line=element.sourceline,
         element=element,
-        attributes={**({} if declared is None else declared.attrib), **own.attrib},
+        attributes={**({} if declared is None else declared.attrib), **type_element.attrib},
     )

@@ -11,9 +11,9 @@ from mbfmu.fmi.description import INITIAL, FmuDescription
 FLOATS = ("Float64", "Float32")
 CLOCK = "Clock"
 DIGITS = 9
-"""Digits up to which a size is believed."""
+"""Largest number of decimal digits of an array's size that is read."""
 DEFAULTS = {"parameter": "fixed", "calculatedParameter": "fixed", "structuralParameter": "fixed"}
-"""Variability of the other causalities where none is written."""
+"""Default variability by causality; that of the other causalities depends on the type."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Fmu3(FmuDescription):
         return list(self.root.iterfind(f"ModelStructure/{kind}"))
 
     def size(self, variable: Variable3) -> int | None:
-        """Return the number of elements with the start values of structural parameters; None: it cannot be told."""
+        """Return the number of elements with the start values of structural parameters; None: it is unknown."""
         sizes = []
         known = self.by_reference
         for dimension in variable.element.iterfind("Dimension"):

@@ -33,7 +33,7 @@ from mbfmu.fmi.scalars import scalars
 PAUSE = 0.1
 """Seconds between two lines of progress."""
 PATIENCE = 0.002
-"""Seconds between two looks for the next rows."""
+"""Time between two checks whether the next rows of inputs are there, s."""
 
 
 def run(path: Path) -> None:
@@ -45,8 +45,8 @@ def run(path: Path) -> None:
     job = json.loads(path.read_text(encoding="utf-8"))
     messages = Messages(lambda text: report(message=text))
     unit = _Unit(job["fmu"], messages)
-    for number in count(job["first"]):
-        folder = path.parent / f"run{number}"
+    for index in count(job["first"]):
+        folder = path.parent / f"run{index}"
         _wait_for(folder / "plan.json")
         task = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         messages.clear()
@@ -211,14 +211,14 @@ def _exchanged(
     instance: Any, description: Any, plan: Plan, inputs: Sequence[Any], rows: Iterable[Sequence[float]],
     tell: Callable[[float], None],
 ) -> Iterator[float]:  # fmt: skip
-    """Return the output points of an instance for model exchange, which is integrated as they are asked for."""
+    """Return the output points of an instance for model exchange, which is integrated as they are read."""
     setters = [
         (getattr(instance, f"set{KINDS.get(item.type, item.type)}"), [item.valueReference], VALUES[item.type])
         for item in inputs
     ]
 
-    def give(number: int, value: float) -> None:
-        setter, reference, value_of = setters[number]
+    def give(index: int, value: float) -> None:
+        setter, reference, value_of = setters[index]
         setter(reference, [value_of(value)])
 
     exchange = Integration(instance, description, inputs, rows, give, (plan.start, plan.stop), plan.tolerance)
@@ -235,7 +235,7 @@ def _stepped(
     instance: Any, description: Any, plan: Plan, inputs: Sequence[Any], rows: Iterable[Sequence[float]],
     tell: Callable[[float], None], events: Events | None,
 ) -> Iterator[float]:  # fmt: skip
-    """Give the output points of an instance for co-simulation, which takes steps as they are asked for."""
+    """Give the output points of an instance for co-simulation, which takes steps as they are read."""
     asynchronous = bool(description.coSimulation.canRunAsynchronuously)
     drive = _Drive(instance, description, inputs, events, plan.values)
     for time, size, *values in rows:
@@ -330,41 +330,41 @@ class _Drive:
         ]
         self._events = events
         self._jumping = [] if events is None else [n for n, item in enumerate(inputs) if not is_continuous(item)]
-        self._last = [values.get(inputs[number].name) for number in self._jumping]
-        self._ramped = [number for number, item in enumerate(inputs) if ramps and item.type == "Real"]
+        self._last = [values.get(inputs[index].name) for index in self._jumping]
+        self._ramped = [index for index, item in enumerate(inputs) if ramps and item.type == "Real"]
         n = len(self._ramped)
-        self._references = (c_uint * n)(*(inputs[number].valueReference for number in self._ramped))
+        self._references = (c_uint * n)(*(inputs[index].valueReference for index in self._ramped))
         self._orders = (c_int * n)(*[1] * n)
 
     def give(self, time: float, inputs: Sequence[float], ramps: bool) -> None:
         """Set the inputs at a time, s, to their values, and their time derivatives if a step follows."""
         n = len(self._setters)
-        for number in range(n):
-            if number not in self._jumping:
-                self._set(number, inputs[number])
-        jumped = [self._setters[number][2](inputs[number]) for number in self._jumping]
+        for index in range(n):
+            if index not in self._jumping:
+                self._set(index, inputs[index])
+        jumped = [self._setters[index][2](inputs[index]) for index in self._jumping]
         if self._events is not None and jumped != self._last:
             self._last = jumped
             self._events.change(time, lambda: self._set_jumping(inputs))
         if ramps and self._ramped:
-            rates = (c_double * len(self._ramped))(*(inputs[n + number] for number in self._ramped))
+            rates = (c_double * len(self._ramped))(*(inputs[n + index] for index in self._ramped))
             self._instance.fmi2SetRealInputDerivatives(
                 self._instance.component, self._references, len(self._ramped), self._orders, rates
             )
 
     def _set_jumping(self, inputs: Sequence[float]) -> None:
-        for number in self._jumping:
-            self._set(number, inputs[number])
+        for index in self._jumping:
+            self._set(index, inputs[index])
 
-    def _set(self, number: int, value: float) -> None:
-        setter, reference, value_of = self._setters[number]
+    def _set(self, index: int, value: float) -> None:
+        setter, reference, value_of = self._setters[index]
         setter(reference, [value_of(value)])
 
 
 def _read(folder: Path, width: int, report: Callable[..., None]) -> Iterator[list[float]]:
     """Give the rows of a run, from blocks that the parent writes a little ahead; an empty one is the end."""
-    for number in count():
-        path = folder / f"rows{number}"
+    for index in count():
+        path = folder / f"rows{index}"
         _wait_for(path, lambda: report(waits=True))  # the parent may take long to evaluate an input
         block = np.fromfile(path, np.float64)
         path.unlink()

@@ -98,7 +98,7 @@ class Events:
             size: its length, s; None: the difference.
 
         Returns:
-            Whether the FMU asked for event mode, whether the step ended early, and the time that was reached, s.
+            Whether the FMU needs event mode, whether the step ended early, and the time that was reached, s.
         """
         instants = [self.next, *(_tick_after(time, first, interval) for _, first, interval in self._clocks)]
         to = end if self._stops else min([end, *(instant for instant in instants if instant > time)])
@@ -114,8 +114,8 @@ class Events:
 
 def _is_tick(time: float, first: float, interval: float) -> bool:
     """Return whether a periodic clock ticks at a time."""
-    number = (time - first) / interval
-    return number > -SAME and abs(number - round(number)) <= SAME
+    ticks = (time - first) / interval
+    return ticks > -SAME and abs(ticks - round(ticks)) <= SAME
 
 
 def _tick_after(time: float, first: float, interval: float) -> float:

@@ -57,13 +57,13 @@ class _Solver(CVodeSolver):  # type: ignore[misc]
     def step(self, t: float, tNext: float) -> tuple[bool, Any, float]:
         """Go on towards a time; return whether an indicator changed its sign, which, and the time reached."""
         try:
-            found: tuple[bool, Any, float] = super().step(t, tNext)
+            result: tuple[bool, Any, float] = super().step(t, tNext)
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
             if self.error is None or _discards(self.error):
                 raise Lost(str(self.error or error)) from None
             raise self.error from None
         self.error = None
-        return found
+        return result
 
 
 def _discards(error: Exception) -> bool:
@@ -96,7 +96,7 @@ class Integration:
         give: Callable[[int, float], None], span: tuple[float, float], tolerance: float | None,
     ) -> None:  # fmt: skip
         self._instance, self._give = instance, give
-        self._moving = [number for number, item in enumerate(inputs) if is_continuous(item)]
+        self._moving = [index for index, item in enumerate(inputs) if is_continuous(item)]
         self._n = len(inputs)
         self._rows = list(rows)
         self._steps = [row for row in self._rows if row[1] > 0]
@@ -172,8 +172,8 @@ class Integration:
         if self._moving:
             first, last = self._piece
             row = self._steps[min(max(bisect_right(self._times, time) - 1, first), last)]
-            for number in self._moving:
-                self._give(number, row[2 + number] + row[2 + self._n + number] * (time - row[0]))
+            for index in self._moving:
+                self._give(index, row[2 + index] + row[2 + self._n + index] * (time - row[0]))
 
     def _update(self) -> None:
         """Do updates of the discrete states in event mode, and go on to the continuous-time mode."""
@@ -184,8 +184,8 @@ class Integration:
     def _event(self, time: float, inputs: Sequence[float] = ()) -> None:
         """Go through an event, at which inputs may get other values, and begin anew."""
         self._instance.enterEventMode()
-        for number, value in enumerate(inputs):
-            self._give(number, value)
+        for index, value in enumerate(inputs):
+            self._give(index, value)
         self._update()
         if not self.ended:
             self._solver.reset(time)

@@ -100,7 +100,7 @@ class Exchange:
     Args:
         states: number of continuous states.
         indicators: number of event indicators.
-        completes: whether it is to be told of each accepted step.
+        completes: whether it must be called after each accepted step.
     """
 
     states: int
@@ -183,8 +183,8 @@ def parse_fmu(
     version = root.get("fmiVersion")
     if version not in versions:
         raise FmuError(f"{supported}, not FMI {version}{advice}")
-    found = {kind: root.find(element) for kind, (element, _) in KINDS.items()}
-    known = {kind: node.get("modelIdentifier", "") for kind, node in found.items() if node is not None}
+    elements = {kind: root.find(element) for kind, (element, _) in KINDS.items()}
+    known = {kind: node.get("modelIdentifier", "") for kind, node in elements.items() if node is not None}
     if not set(known) & set(kinds):
         other = " and ".join(KINDS[kind][1] for kind in known) or "scheduled execution"
         raise FmuError(f"{supported}, not {other}{advice}")
@@ -192,7 +192,7 @@ def parse_fmu(
         ports = {port.name: port for port in (_ports if version == "2.0" else _ports3)(root)}
         units = {unit.name: unit for unit in _units(root)}
         terminals = tuple(_terminals(archive.read(TERMINALS))) if TERMINALS in archive.names else ()
-        exchange = _exchange(root, found["me"]) if "me" in known else None
+        exchange = _exchange(root, elements["me"]) if "me" in known else None
     except (LookupError, ValueError) as error:
         raise FmuError(f"'{where}': {DESCRIPTION} cannot be read ({error}); see mbfmu check") from None
     token = root.get("guid") or root.get("instantiationToken", "")
@@ -240,7 +240,7 @@ def _ports(root: Any) -> Iterator[FmuVariable]:
         if "dependencies" in unknown.attrib:
             on = [int(text) - 1 for text in unknown.attrib["dependencies"].split()]
             inputs[_at(names, int(unknown.attrib["index"]) - 1)] = frozenset(
-                _at(names, place) for place in on if causalities[place] == "input"
+                _at(names, index) for index in on if causalities[index] == "input"
             )
     annotated = derivatives_of(root)
     for scalar, name, causality in zip(scalars, names, causalities, strict=True):
@@ -266,11 +266,11 @@ def _ports(root: Any) -> Iterator[FmuVariable]:
         )
 
 
-def _at(names: list[str], place: int) -> str:
-    """Return the name at a place, which an index of the description gives."""
-    if not 0 <= place < len(names):
-        raise ValueError(f"there is no variable {place + 1}")
-    return names[place]
+def _at(names: list[str], index: int) -> str:
+    """Return the name at an index, which an index of the description gives."""
+    if not 0 <= index < len(names):
+        raise ValueError(f"there is no variable {index + 1}")
+    return names[index]
 
 
 def _ports3(root: Any) -> Iterator[FmuVariable]:

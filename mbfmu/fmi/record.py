@@ -35,13 +35,13 @@ class Record:
         self._order: list[int] = []
         self._names: list[str] = []
         for kind in TYPES:
-            chosen = [number for number, item in enumerate(shown) if KINDS.get(item.type, item.type) == kind]
+            chosen = [index for index, item in enumerate(shown) if KINDS.get(item.type, item.type) == kind]
             if chosen:
-                references = [shown[number].valueReference for number in chosen]
+                references = [shown[index].valueReference for index in chosen]
                 self._getters.append((getattr(instance, f"get{kind}"), references))
                 self._order += chosen
-        self._outputs = [shown[number].causality == "output" for number in self._order]
-        self._names = [shown[number].name for number in self._order]
+        self._outputs = [shown[index].causality == "output" for index in self._order]
+        self._names = [shown[index].name for index in self._order]
 
     def take(self, time: float) -> None:
         """Add a row.
@@ -61,9 +61,9 @@ class Record:
     def table(self) -> Table:
         """Time and variables, in the order they are to be shown, shape (n_t, 1 + n_shown)."""
         rows = np.array(self._rows).reshape(-1, 1 + len(self._order))
-        found = np.empty_like(rows)
-        found[:, [0, *(1 + number for number in self._order)]] = rows
-        return found
+        table = np.empty_like(rows)
+        table[:, [0, *(1 + index for index in self._order)]] = rows
+        return table
 
 
 def refuse(name: str, value: float, time: float) -> None:

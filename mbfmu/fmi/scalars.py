@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 LARGEST = 10_000
 """Largest number of elements of an array whose elements are variables."""
 MOST = 50_000
-"""Largest number of elements of all these arrays together."""
+"""Largest number of elements of all arrays of an FMU together."""
 WHOLE: dict[str, Any] = {
     "Int8": c_int8, "Int16": c_int16, "Int32": c_int32, "Int64": c_int64,
     "UInt8": c_uint8, "UInt16": c_uint16, "UInt32": c_uint32, "UInt64": c_uint64,
@@ -24,7 +24,7 @@ WHOLE: dict[str, Any] = {
 TYPES = {"Float64": "Real", "Float32": "Real", **dict.fromkeys(WHOLE, "Integer")}
 """Types of FMI 2.0 for those of FMI 3.0 that it does not have."""
 SAME = ("Boolean", "String", "Enumeration")
-"""Types that both versions have."""
+"""Types that FMI 2.0 and FMI 3.0 both have."""
 
 
 class ScalarIndex(NamedTuple):
@@ -63,11 +63,11 @@ def scalars(description: Any) -> Any:
     for variable, items in zip(description.modelVariables, elements, strict=True):
         if variable.derivative is not None:
             states = of[id(variable.derivative)]
-            for number, item in enumerate(items):
-                item.derivative = states[number] if len(states) == len(items) else None
-    found = copy(description)
-    found.modelVariables = [item for items in elements for item in items]
-    return found
+            for index, item in enumerate(items):
+                item.derivative = states[index] if len(states) == len(items) else None
+    result = copy(description)
+    result.modelVariables = [item for items in elements for item in items]
+    return result
 
 
 def _elements(variable: Any) -> list[Any]:
@@ -79,16 +79,16 @@ def _elements(variable: Any) -> list[Any]:
     if len(starts) not in (0, 1, size):
         raise ValueError(f"'{variable.name}' has {size} elements but {len(starts)} start values")
     before, after = (variable.name[:-1], ")") if variable.name.endswith(")") else (variable.name, "")
-    found = []
-    for index, place in enumerate(product(*(range(1, n + 1) for n in variable.shape))):
+    elements = []
+    for index, indices in enumerate(product(*(range(1, n + 1) for n in variable.shape))):
         item = copy(variable)
-        item.name = f"{before}[{','.join(map(str, place))}]{after}" if place else variable.name
+        item.name = f"{before}[{','.join(map(str, indices))}]{after}" if indices else variable.name
         item.type = TYPES.get(variable.type, variable.type)
         item.start = starts[index if len(starts) > 1 else 0] if starts else None
         item.valueReference = ScalarIndex(_of_functions(variable.type), variable.valueReference, size, index)
         item.shape, item.causality = (), variable.causality if variable.alias is None else "local"
-        found.append(item)
-    return found
+        elements.append(item)
+    return elements
 
 
 def _of_functions(kind: str) -> str:
@@ -96,20 +96,20 @@ def _of_functions(kind: str) -> str:
     return "Int64" if kind == "Enumeration" else kind
 
 
-def fits(place: Any, value: Any) -> bool:
-    """Return whether a value is within the type of a place, or of FMI 2.0, whose whole numbers have 32 bits."""
-    if not isinstance(place, ScalarIndex):
+def fits(index: Any, value: Any) -> bool:
+    """Return whether a value is within the type of a scalar index, or of FMI 2.0, whose whole numbers have 32 bits."""
+    if not isinstance(index, ScalarIndex):
         return not isinstance(value, int) or -(2**31) <= value < 2**31
-    return place.type not in WHOLE or bool(WHOLE[place.type](value).value == value)
+    return index.type not in WHOLE or bool(WHOLE[index.type](value).value == value)
 
 
 def starts_of(description: Any) -> list[tuple[int, list[Any]]]:
     """Return value references of variables with the start values of all their elements, from scalar variables."""
-    found: dict[int, list[Any]] = {}
+    starts: dict[int, list[Any]] = {}
     for item in description.modelVariables:
         if isinstance(item.valueReference, ScalarIndex) and item.start is not None and item.alias is None:
-            found.setdefault(item.valueReference.reference, []).append(value_of(item.type, item.start))
-    return list(found.items())
+            starts.setdefault(item.valueReference.reference, []).append(value_of(item.type, item.start))
+    return list(starts.items())
 
 
 def value_of(kind: str, text: str) -> Any:

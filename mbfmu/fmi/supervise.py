@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 0.02
-"""Longest time between two looks at what the process has written, s; looks are more frequent after a line."""
+"""Longest time between two reads of what the process has written, s; reads are more frequent after a line."""
 BRIEFLY = 0.001
-"""Shortest time between two looks, s."""
+"""Shortest time between two reads of what the process has written, s."""
 SPOKEN = 2**24
 """Bytes a process may write beside its report; an FMU that writes more is ended."""
 WORDS = 2000
@@ -152,7 +152,7 @@ class Supervised:
             timeout: seconds for which it may report nothing.
             deadline: when all must be over, on the monotonic clock.
             idle: called again and again meanwhile.
-            until: asked after each of its lines; None is returned once it is true, and the process goes on.
+            until: called after each of its lines; None is returned once it is true, and the process goes on.
         """
         code = None
         last = now = time.monotonic()

@@ -13,9 +13,9 @@ from mbfmu.fmi.archive import DESCRIPTION, Archive
 from mbfmu.fmi.fault import Fault
 
 VERSIONS = ("2.0", "3.0")
-"""Versions of FMI that are read."""
+"""Versions of FMI whose descriptions are read."""
 XML, DOCTYPE, VERSION = FAULTS = ("xml", "xml-doctype", "fmi-version")
-"""Kinds of faults, in the order in which they are looked for."""
+"""Kinds of faults of an XML file, in the order in which they are checked."""
 PLACED = 10_000
 """Elements up to which breaches of the schema have their lines: libxml2 looks for each among all."""
 

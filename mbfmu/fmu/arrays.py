@@ -56,16 +56,16 @@ def arrays(interface: Interface) -> tuple[Array, ...]:
     taken = {item.name for item in interface.variables}
     alone = {item.name for pair in interface.states for item in pair}
     members = Counter(_base(item.name) for item in interface.variables)
-    found: list[Array] = []
+    result: list[Array] = []
     start = 0
     while start < len(interface.variables):
         first = interface.variables[start]
         run = (first,) if first.name in alone else _run(interface.variables, start)
         name, shape = _shape(run)
         whole = 1 < len(run) == members[name] == prod(shape) and name not in taken
-        found += [Array(name, run, shape)] if whole else [Array(item.name, (item,)) for item in run]
+        result += [Array(name, run, shape)] if whole else [Array(item.name, (item,)) for item in run]
         start += len(run)
-    return _settled(found)
+    return _settled(result)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _base(name: str) -> str | None:
 
 
 def _run(variables: Sequence[Variable], start: int) -> tuple[Variable, ...]:
-    """Return the variable at a place, and those right after it that are elements of the same array."""
+    """Return the variable at an index, and those right after it that are elements of the same array."""
     first = variables[start]
     base, end = _base(first.name), start + 1
     while base and end < len(variables) and _base(variables[end].name) == base and _alike(first, variables[end]):
@@ -137,17 +137,17 @@ def _alike(a: Variable, b: Variable) -> bool:
 def _shape(run: Sequence[Variable]) -> tuple[str, tuple[int, ...]]:
     """Return the name and the shape of the array that a run of elements makes; no shape if it does not."""
     parts = [COUNTED.fullmatch(item.name) for item in run]
-    places = [tuple(map(int, part["place"].split(","))) for part in parts if part]
-    if not places:
+    indices = [tuple(map(int, part["place"].split(","))) for part in parts if part]
+    if not indices:
         return run[0].name, ()
-    shape = places[-1]
-    complete = places == [tuple(item) for item in product(*(range(1, n + 1) for n in shape))]
+    shape = indices[-1]
+    complete = indices == [tuple(item) for item in product(*(range(1, n + 1) for n in shape))]
     return str(_base(run[0].name)), shape if complete else ()
 
 
-def _settled(found: Sequence[Array]) -> tuple[Array, ...]:
+def _settled(arrays_read: Sequence[Array]) -> tuple[Array, ...]:
     """Return the arrays without those that are not the derivative of one array of the same shape."""
-    now = list(found)
+    now = list(arrays_read)
     while True:
         owners = by_element(now)
         broken = [item for item in now if item.shape and not _derives(item, owners)]

@@ -38,13 +38,13 @@ def running_dependencies(dae: Dae, bundle: Bundle, time: str, stabilization: str
     exchanged = dict(zip(state_places(dae), _names(state_signals(dae)), strict=True)) if bundle.rates else {}
     knowns = (exchanged, _numbered(dae.inputs), _numbered(dae.parameters), {0: time})
     outputs = _by_row(bundle.outputs, knowns)
-    found = {item.name: outputs.get(row, ()) for row, item in enumerate(dae.outputs)}
+    dependencies = {item.name: outputs.get(row, ()) for row, item in enumerate(dae.outputs)}
     if bundle.rates:
         rates, back = _by_row(bundle.rates, knowns), _by_row(bundle.drift, knowns) if bundle.drift else {}
-        for place, name in zip(state_places(dae), _names(rate_signals(dae)), strict=True):
-            stabilised = (*back[place], stabilization) if place in back else ()
-            found[name] = tuple(dict.fromkeys((*rates.get(place, ()), *stabilised)))
-    return found
+        for index, name in zip(state_places(dae), _names(rate_signals(dae)), strict=True):
+            stabilised = (*back[index], stabilization) if index in back else ()
+            dependencies[name] = tuple(dict.fromkeys((*rates.get(index, ()), *stabilised)))
+    return dependencies
 
 
 def initial_dependencies(dae: Dae, bundle: Bundle, time: str, stabilization: str) -> dict[str, Names]:
@@ -61,16 +61,16 @@ def initial_dependencies(dae: Dae, bundle: Bundle, time: str, stabilization: str
     if "switch" in bundle.formulas:
         switched = _solved(bundle.formulas["begin"], _solved(bundle.formulas["switch"], x, u, p, t), u, p, t)
         x[: len(switched)] |= switched
-    found = dict(zip(_names(dae.outputs), _chosen(_reach(bundle.outputs, x, u, p, t), knowns), strict=False))
+    dependencies = dict(zip(_names(dae.outputs), _chosen(_reach(bundle.outputs, x, u, p, t), knowns), strict=False))
     if bundle.rates:
-        places = list(state_places(dae))
+        indices = list(state_places(dae))
         rates = _reach(bundle.rates, x, u, p, t)
-        found.update(zip(_names(state_signals(dae)), _chosen(x[places], knowns), strict=True))
+        dependencies.update(zip(_names(state_signals(dae)), _chosen(x[indices], knowns), strict=True))
         back = _reach(bundle.drift, x, u, p, t) if bundle.drift else np.zeros_like(rates)
         names = [*knowns, stabilization]
         every = np.hstack([rates | back, back.any(axis=1, keepdims=True)])
-        found.update(zip(_names(rate_signals(dae)), _chosen(every[places], names), strict=True))
-    return found
+        dependencies.update(zip(_names(rate_signals(dae)), _chosen(every[indices], names), strict=True))
+    return dependencies
 
 
 def bound_on(dae: Dae) -> dict[str, Names]:
@@ -92,14 +92,14 @@ def _by_row(function: Any, knowns: Sequence[Mapping[int, str]]) -> dict[int, Nam
 
     Args:
         function: CasADi Function.
-        knowns: for each of its arguments the names of those entries that count, by their places.
+        knowns: for each of its arguments the names of those entries that count, by their indices.
     """
-    found: dict[int, Names] = {}
+    names_by_row: dict[int, Names] = {}
     for argument, names in enumerate(knowns):
         for row, column in zip(*function.jac_sparsity(0, argument).get_triplet(), strict=True):
             if column in names:
-                found[row] = (*found.get(row, ()), names[column])
-    return found
+                names_by_row[row] = (*names_by_row.get(row, ()), names[column])
+    return names_by_row
 
 
 def _chosen(reach: Reach, knowns: Sequence[str]) -> list[Names]:
@@ -107,24 +107,24 @@ def _chosen(reach: Reach, knowns: Sequence[str]) -> list[Names]:
     return [tuple(knowns[column] for column in np.flatnonzero(row).tolist()) for row in reach]
 
 
-def _reach(function: Any, *given: Reach | None) -> Reach:
+def _reach(function: Any, *reaches: Reach | None) -> Reach:
     """Return what a function's first result depends on, from what its arguments do; None: they are constant."""
-    (columns,) = {item.shape[1] for item in given if item is not None}
-    found = np.zeros((function.numel_out(0), columns), dtype=bool)
-    for argument, item in enumerate(given):
+    (columns,) = {item.shape[1] for item in reaches if item is not None}
+    reached = np.zeros((function.numel_out(0), columns), dtype=bool)
+    for argument, item in enumerate(reaches):
         if item is not None and item.size:
             entries = function.jac_sparsity(0, argument)
-            rows, places = entries.get_triplet()
-            slope = csr_array((np.ones(len(rows), dtype=np.float32), (rows, places)), shape=entries.shape)
-            found |= slope @ item[: entries.shape[1]].astype(np.float32) > 0
-    return found
+            rows, columns_met = entries.get_triplet()
+            slope = csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns_met)), shape=entries.shape)
+            reached |= slope @ item[: entries.shape[1]].astype(np.float32) > 0
+    return reached
 
 
 def _solved(formula: FormulaFunctions, x: Reach, u: Reach, p: Reach, t: Reach) -> Reach:
     """Return what the result of a formula depends on, stage by stage: a correction repeats until nothing is new."""
     z = np.zeros((formula.unknowns, u.shape[1]), dtype=bool)
-    for guess, correct, place, size in zip(formula.guess, formula.correct, formula.places, formula.sizes, strict=True):
-        block = slice(place, place + size)
+    for guess, correct, offset, size in zip(formula.guess, formula.correct, formula.places, formula.sizes, strict=True):
+        block = slice(offset, offset + size)
         z[block] = _reach(guess, x, u, None, p, t, None, z)
         while correct:
             after = z[block] | _reach(correct, x, u, None, p, t, None, z)

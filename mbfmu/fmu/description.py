@@ -106,7 +106,7 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
     if header.exchange:
         add_derivatives(root, unstated(interface), "2.0")
     variables = SubElement(root, "ModelVariables")
-    positions = {item.name: str(number) for number, item in enumerate(interface.variables, 1)}
+    positions = {item.name: str(index) for index, item in enumerate(interface.variables, 1)}
     for item in interface.variables:
         _variable(variables, item, positions, stated(interface, header))
     _structure(SubElement(root, "ModelStructure"), interface, positions)
@@ -116,8 +116,8 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
 def check_texts(texts: Iterable[str]) -> None:
     """Raise an FmuError if one of some texts has a character that XML cannot hold."""
     for text in texts:
-        if found := NOT_IN_XML.search(text):
-            raise FmuError(f"{text!r} has the character {found[0]!r}, which an XML file cannot hold: leave it out")
+        if forbidden := NOT_IN_XML.search(text):
+            raise FmuError(f"{text!r} has the character {forbidden[0]!r}, which an XML file cannot hold: leave it out")
 
 
 def document(root: Element) -> bytes:
@@ -191,8 +191,8 @@ def stated(interface: Interface, header: Header) -> set[str]:
 def unstated(interface: Interface) -> list[tuple[str, str]]:
     """Return the derivatives of other variables than states, each with what it is that of, by name."""
     rates = {rate.name for _, rate in interface.states}
-    found = ((item.name, item.derivative_of) for item in interface.variables if item.name not in rates)
-    return [(name, of) for name, of in found if of]
+    pairs = ((item.name, item.derivative_of) for item in interface.variables if item.name not in rates)
+    return [(name, of) for name, of in pairs if of]
 
 
 def _variable(parent: Element, item: Variable, positions: dict[str, str], stated: Collection[str]) -> None:

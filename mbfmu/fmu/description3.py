@@ -43,6 +43,7 @@ def model_description3(interface: Interface, header: Header, token: str) -> byte
             "variableNamingConvention": "structured",
         },
     )
+    # what the FMU can do, for each kind
     common = {
         "canGetAndSetFMUState": "true",
         "canSerializeFMUState": "true",
@@ -67,18 +68,21 @@ def model_description3(interface: Interface, header: Header, token: str) -> byte
             "hasEventMode": events,
         }
         SubElement(root, "CoSimulation", attributes)
+    # units, types, log categories and the default experiment
     unit_definitions(root, used_units(interface))
     _types(root, used_units(interface), list(dict.fromkeys(item.items for item in interface.variables if item.items)))
     log_categories(root)
     default_experiment(root, header)
-    found = arrays(interface)
-    owners = by_element(found)
+    # variables, then clocks
+    elements = arrays(interface)
+    owners = by_element(elements)
     variables = SubElement(root, "ModelVariables")
-    for item in found:
+    for item in elements:
         _variable(variables, item, owners, stated(interface, header))
     for clock in clocks(interface):
         _clock(variables, clock)
-    _structure(SubElement(root, "ModelStructure"), interface, found, owners)
+    # outputs, derivatives and dependencies
+    _structure(SubElement(root, "ModelStructure"), interface, elements, owners)
     if header.exchange:
         pairs = dict.fromkeys((owners[name].name, owners[of].name) for name, of in unstated(interface))
         add_derivatives(root, pairs, VERSION)
@@ -171,13 +175,13 @@ def _clock(parent: Element, clock: ClockVariable) -> None:
     SubElement(parent, "Clock", facts)
 
 
-def _structure(parent: Element, interface: Interface, found: Collection[Array], owners: dict[str, Array]) -> None:
+def _structure(parent: Element, interface: Interface, elements: Collection[Array], owners: dict[str, Array]) -> None:
     """Add the model structure: what outputs, time derivatives and initial unknowns depend on."""
     rates = {rate.name for _, rate in interface.states}
     listed = rates | {state.name for state, _ in interface.states}
     guessed = {item.name for item in interface.variables if item.initial == "approx"}
     starting = {name: tuple(other for other in on if other not in guessed) for name, on in interface.starting.items()}
-    for item in found:
+    for item in elements:
         if item.first.causality == "output":
             on = _on(item, interface.feedthrough, owners)
             SubElement(parent, "Output", {"valueReference": str(item.reference), **on})
@@ -188,17 +192,17 @@ def _structure(parent: Element, interface: Interface, found: Collection[Array], 
     ]
     for facts in triggered:
         SubElement(parent, "Output", facts)
-    for item in found:
+    for item in elements:
         if item.first.name in rates:
             on = _on(item, interface.feedthrough, owners)
             SubElement(parent, "ContinuousStateDerivative", {"valueReference": str(item.reference), **on})
-    for item in found:
+    for item in elements:
         shown = item.first.causality in {"output", "calculatedParameter"} or item.first.name in listed
         if item.initial in {"calculated", "approx"} and shown:
             SubElement(parent, "InitialUnknown", {"valueReference": str(item.reference), **_on(item, starting, owners)})
     for facts in triggered:
         SubElement(parent, "InitialUnknown", facts)
-    for item in found:
+    for item in elements:
         if item.first.name in interface.indicators:
             SubElement(parent, "EventIndicator", {"valueReference": str(item.reference)})
 

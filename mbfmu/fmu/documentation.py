@@ -105,7 +105,7 @@ def documentation(prepared: Prepared, interface: Interface, picture: PlaneDrawin
     )
 
 
-def _equations(dae: Dae, asked: str) -> list[tuple[str, object]]:
+def _equations(dae: Dae, requested: str) -> list[tuple[str, object]]:
     states = [("states", f"{dae.n_z}: {', '.join(item.name for item in dae.states)}")]
     clocks = [item.name for item in dae.sampling.clocks] if dae.sampling else []
     sampled = [("sampled blocks", f"{len(clocks)}: {', '.join(clocks)}")] if clocks else []
@@ -119,7 +119,7 @@ def _equations(dae: Dae, asked: str) -> list[tuple[str, object]]:
     return [
         ("degrees of freedom", dae.n - dae.m - dae.k),
         ("coordinates", f"{dae.n}: {', '.join(dae.coordinates)}"),
-        *([("coordinates asked for", asked)] if asked else ()),
+        *([("coordinates asked for", requested)] if requested else ()),
         *_roles(dae),
         ("constraints", f"{dae.m} holonomic, {dae.k} nonholonomic"),
         ("redundant constraints", f"{len(dae.redundant)} left out ({redundant})" if redundant else "none"),
@@ -134,24 +134,24 @@ def _roles(dae: Dae) -> list[tuple[str, object]]:
     carrying = [item.joint for item in dae.about.roles if item.carries]
     others = [f"{item.joint} ({item.rows}: {item.reason})" for item in dae.about.roles if not item.carries]
     rows = (("joints with coordinates", carrying), ("joints by constraints", others))
-    return [(what, ", ".join(names)) for what, names in rows if names]
+    return [(title, ", ".join(names)) for title, names in rows if names]
 
 
 def _facts(rows: Sequence[tuple[str, object]]) -> str:
-    cells = (f"<tr><th>{escape(what)}</th><td>{escape(str(value))}</td></tr>" for what, value in rows)
+    cells = (f"<tr><th>{escape(title)}</th><td>{escape(str(value))}</td></tr>" for title, value in rows)
     return "\n".join(["<table>", *cells, "</table>"])
 
 
 def _variables(interface: Interface) -> list[str]:
-    found: list[str] = []
+    lines: list[str] = []
     for title, causality, text in KINDS:
         items = [item for item in interface.variables if item.causality == causality]
         if items:
-            found += [f"<h2>{title}</h2><p>{text[0].upper()}{text[1:]}.</p><table>"]
-            found += ["<tr><th>name</th><th>unit</th><th>start</th><th>range</th><th>description</th></tr>"]
-            found += [_row(item) for item in items]
-            found.append("</table>")
-    return found
+            lines += [f"<h2>{title}</h2><p>{text[0].upper()}{text[1:]}.</p><table>"]
+            lines += ["<tr><th>name</th><th>unit</th><th>start</th><th>range</th><th>description</th></tr>"]
+            lines += [_row(item) for item in items]
+            lines.append("</table>")
+    return lines
 
 
 def _row(item: Variable) -> str:

@@ -136,95 +136,39 @@ def export(request: ExportArguments) -> Path:
         KernelError: the same for the kernel that finds the start.
         MbfmuError: the file cannot be written.
     """
-    platforms = request.platforms
-    system = request.system
-    system = model_of(system)
-    if request.kind not in KINDS:
-        raise UsageError(f"there is no kind '{request.kind}' of FMU; {nearest(request.kind, KINDS)}")
-    inverse = request.kind == "inverse"
-    target = (
-        Path(request.path) if request.path is not None else Path(f"{system.name}{'_inverse' if inverse else ''}.fmu")
-    )
-    ending_of(target, (".fmu",))
-    if not (math.isfinite(request.stop) and request.stop > 0):
-        raise UsageError(f"the stop time is {request.stop} s; it must be a positive number")
-    if request.backend not in PLATFORMS:
-        raise UsageError(f"there is no back end '{request.backend}'; {nearest(request.backend, PLATFORMS)}")
+    # the request: what it is for, where it runs, how it steps
+    system = model_of(request.system)
+    _check_form(request)
+    platforms = _platforms(request)
+    _check_stepping(request)
     native = request.backend == "native"
-    if request.fmi not in VERSIONS:
-        raise UsageError(f"there is no FMI version '{request.fmi}' here; {nearest(request.fmi, VERSIONS)}")
-    if request.fmi != "2.0" and not native:
-        raise UsageError(
-            f"FMI {request.fmi} needs the native back end, as pythonfmu makes FMI 2.0 only: --backend native"
-        )
-    if platforms is None:
-        platforms = [name for name in default_platforms() if name in PLATFORMS[request.backend]] or ["linux64"]
-    for name in platforms:
-        if name not in PLATFORMS[request.backend]:
-            who = "the native back end makes no binary" if native else "pythonfmu has no loader"
-            raise UsageError(f"{who} for '{name}'; {nearest(name, PLATFORMS[request.backend])}")
-    if request.real_time is not None and (not native or request.real_time < 1):
-        raise UsageError("real time needs the native back end, and at least one correction: --backend native")
-    if request.real_time and request.tolerance:
-        raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
-    if "me" in KINDS[request.kind]:
-        _check_exchange(request.kind, native, request.stepper, request.options, request.tolerance, request.real_time)
+    default = f"{system.name}{'_inverse' if request.kind == 'inverse' else ''}.fmu"
+    target = Path(request.path) if request.path is not None else Path(default)
     compiled = [*map(compiling, platforms)]
     phases = [DERIVE, *([START, WRITE, *compiled] if native else [*compiled, START]), PACK]
 
     def tell(phase: str) -> None:
         request.progress(phase, phases.index(phase) / len(phases))
 
+    # derive: the equations with their stepper, and the variables of the FMU
     tell(DERIVE)
-    if request.choose:
-        system = _with_guesses(system, request.choose)
-    anywhere = partial(prepare, system, step=request.step, portable=True)
-    asked = partial(
-        anywhere, coordinates=request.coordinates, energy_balance=request.energy_balance, choices=request.choose
-    )
-    exchanged = asked("direct", {}) if "me" in KINDS[request.kind] else None
-    if exchanged and request.kind == "me":
-        prepared = exchanged
-    else:
-        both = request.kind == "both"
-        indicators = both and request.fmi != "2.0"  # which are variables there
-        prepared = asked(
-            request.stepper,
-            request.options,
-            tolerance=request.tolerance,
-            inverse=inverse,
-            states=both,
-            indicators=indicators,
-        )
-    if exchanged and exchanged.outline.guards != prepared.outline.guards:
-        raise UsageError(
-            f"the stepper '{prepared.scheme.name}' decides contacts by steps, and model exchange by events: leave the "
-            "stepper out, or export kinds 'cs' and 'me' one by one"
-        )
+    prepared, exchanged = _prepared(request, system)
     name = _identifier(prepared)
-    own = interface(prepared)
-    texts = (text for item in own.variables for text in (item.unit, item.description))
+    variables = interface(prepared)
+    texts = (text for item in variables.variables for text in (item.unit, item.description))
     check_texts([prepared.dae.name, prepared.dae.description, *texts])  # neither XML nor C can hold all
-    libraries = {} if native else shell_libraries(prepared, name, own, platforms, tell)
+
+    # compile for pythonfmu, and start: the state x with Phi(q, 0) = 0, by this machine's library where there is one
+    libraries = {} if native else shell_libraries(prepared, name, variables, platforms, tell)
     here = next((library for platform, library in libraries.items() if is_here(platform)), None)
     tell(START)
     kernel = load(prepared.bundle, lambda _: here) if here else at_once(prepared.bundle)
     x = prepared.initial_state(kernel=kernel, stepping=request.kind != "me")
-    parts: list[Native] = []
-    if native:
-        kinds = KINDS[request.kind]
-        start = prepared.states_of(x) if exchanged else ()
-        if "cs" in kinds:
-            parts.append(Native(prepared, name, request.real_time or 0, kinds, fmi=request.fmi, start=start))
-        if exchanged:
-            me = f"{name}_me" if parts else name
-            parts.append(Native(exchanged, me, 0, kinds, exchange=True, fmi=request.fmi, start=start))
-    picture = None
-    if prepared.dae.skeleton:
-        p = prepared.dae.extended(prepared.dae.p_default())
-        picture = drawing(prepared.dae, prepared.coordinates_of(x), p)
-    table = parts[0].interface if parts else own
-    members = _common(prepared, table, picture, request.fmi if native else None)
+    parts = _native_parts(request, prepared, exchanged, name, x) if native else []
+
+    # write: description, documentation, picture and back end
+    table = parts[0].interface if parts else variables
+    members = _common(prepared, table, _picture(prepared, x), request.fmi if native else None)
     header = _header(prepared, request.kind, request.stop)
     if parts:
         members = _native(parts, header, members, platforms, tell)
@@ -232,6 +176,131 @@ def export(request: ExportArguments) -> Path:
         members = _python(prepared, table, header, members, libraries)
     tell(PACK)
     return write_aside(target, _archive(members))
+
+
+def _check_form(request: ExportArguments) -> None:
+    """Raise an error if kind, path, stop time, back end or version of FMI do not exist, or not together.
+
+    Raises:
+        UsageError: one of them is invalid.
+    """
+    if request.kind not in KINDS:
+        raise UsageError(f"there is no kind '{request.kind}' of FMU; {nearest(request.kind, KINDS)}")
+    if request.path is not None:
+        ending_of(Path(request.path), (".fmu",))
+    if not (math.isfinite(request.stop) and request.stop > 0):
+        raise UsageError(f"the stop time is {request.stop} s; it must be a positive number")
+    if request.backend not in PLATFORMS:
+        raise UsageError(f"there is no back end '{request.backend}'; {nearest(request.backend, PLATFORMS)}")
+    if request.fmi not in VERSIONS:
+        raise UsageError(f"there is no FMI version '{request.fmi}' here; {nearest(request.fmi, VERSIONS)}")
+    if request.fmi != "2.0" and request.backend != "native":
+        raise UsageError(
+            f"FMI {request.fmi} needs the native back end, as pythonfmu makes FMI 2.0 only: --backend native"
+        )
+
+
+def _platforms(request: ExportArguments) -> Sequence[str]:
+    """Return the platforms that the FMU runs on.
+
+    Raises:
+        UsageError: the back end does not run on one of them.
+    """
+    known = PLATFORMS[request.backend]
+    if request.platforms is None:
+        return [name for name in default_platforms() if name in known] or ["linux64"]
+    for name in request.platforms:
+        if name not in known:
+            native = request.backend == "native"
+            who = "the native back end makes no binary" if native else "pythonfmu has no loader"
+            raise UsageError(f"{who} for '{name}'; {nearest(name, known)}")
+    return request.platforms
+
+
+def _check_stepping(request: ExportArguments) -> None:
+    """Raise an error if stepper, tolerance and real time do not go with each other, the kind or the back end.
+
+    Raises:
+        UsageError: two of them exclude each other.
+    """
+    native = request.backend == "native"
+    if request.real_time is not None and (not native or request.real_time < 1):
+        raise UsageError("real time needs the native back end, and at least one correction: --backend native")
+    if request.real_time and request.tolerance:
+        raise UsageError("steps chosen for a tolerance are not bounded work: leave the tolerance or real time out")
+    if "me" not in KINDS[request.kind]:
+        return
+    if not native:
+        raise UsageError(f"an FMU of kind '{request.kind}' needs the native back end: --backend native")
+    stepping = request.stepper or request.options or request.tolerance or request.real_time
+    if request.kind == "me" and stepping:
+        raise UsageError(
+            "model exchange has no stepper, as the master's solver integrates: leave stepper, options, tolerance and "
+            "real time out, or export kind 'both'"
+        )
+
+
+def _prepared(request: ExportArguments, system: Model) -> tuple[Prepared, Prepared | None]:
+    """Return the equations with the stepper, and those for model exchange; None: there is none.
+
+    Raises:
+        ModelError, StepperError, UnknownNameError, UsageError: see `export`.
+    """
+    if request.choose:
+        system = _with_guesses(system, request.choose)
+    anywhere = partial(prepare, system, step=request.step, portable=True)
+    requested = partial(
+        anywhere, coordinates=request.coordinates, energy_balance=request.energy_balance, choices=request.choose
+    )
+    exchanged = requested("direct", {}) if "me" in KINDS[request.kind] else None
+    if exchanged and request.kind == "me":
+        return exchanged, exchanged
+    both = request.kind == "both"
+    prepared = requested(
+        request.stepper,
+        request.options,
+        tolerance=request.tolerance,
+        inverse=request.kind == "inverse",
+        states=both,
+        indicators=both and request.fmi != "2.0",  # which are variables there
+    )
+    if exchanged and exchanged.outline.guards != prepared.outline.guards:
+        raise UsageError(
+            f"the stepper '{prepared.scheme.name}' decides contacts by steps, and model exchange by events: leave the "
+            "stepper out, or export kinds 'cs' and 'me' one by one"
+        )
+    return prepared, exchanged
+
+
+def _native_parts(
+    request: ExportArguments, prepared: Prepared, exchanged: Prepared | None, name: str, x: Any
+) -> list[Native]:
+    """Return the binaries of a native FMU, that of co-simulation first.
+
+    Args:
+        request: the arguments of the export.
+        prepared: the model with its stepper.
+        exchanged: the model for model exchange; None: there is none.
+        name: the model's name as a C identifier.
+        x: the state at the start.
+    """
+    kinds = KINDS[request.kind]
+    start = prepared.states_of(x) if exchanged else ()
+    parts: list[Native] = []
+    if "cs" in kinds:
+        parts.append(Native(prepared, name, request.real_time or 0, kinds, fmi=request.fmi, start=start))
+    if exchanged:
+        me = f"{name}_me" if parts else name
+        parts.append(Native(exchanged, me, 0, kinds, exchange=True, fmi=request.fmi, start=start))
+    return parts
+
+
+def _picture(prepared: Prepared, x: Any) -> PlaneDrawing | None:
+    """Return the model as it starts in the state x; None: it has no bodies to draw."""
+    dae = prepared.dae
+    if not dae.skeleton:
+        return None
+    return drawing(dae, prepared.coordinates_of(x), dae.extended(dae.p_default()))
 
 
 def _with_guesses(model: Model, names: Sequence[str]) -> Model:
@@ -242,16 +311,16 @@ def _with_guesses(model: Model, names: Sequence[str]) -> Model:
     """
     if not isinstance(model, System):
         return model
-    given = {name for start in flatten(model).starts for name in (start, start.partition("[")[0])}
-    left = {name for name in names if name not in given}
+    stated = {name for start in flatten(model).starts for name in (start, start.partition("[")[0])}
+    left = {name for name in names if name not in stated}
     open_ = [start for start in model.start_values() if left & {start, start.partition("[")[0]}]
     if not open_:
         return model
     prepared = prepare(model, "direct", None, 1e-3)
     kernel, u, p = at_once(prepared.bundle), prepared.outline.u_default(), prepared.outline.p_default()
     y = kernel.outputs(prepared.initial_state(kernel=kernel, stepping=False), vector(u), vector(p), 0.0)
-    found = dict(zip((item.name for item in prepared.dae.outputs), y, strict=False))
-    return model.with_values({name: guess(found[name]) for name in open_ if name in found})
+    values = dict(zip((item.name for item in prepared.dae.outputs), y, strict=False))
+    return model.with_values({name: guess(values[name]) for name in open_ if name in values})
 
 
 def _common(prepared: Prepared, table: Interface, picture: PlaneDrawing | None, fmi: str | None) -> dict[str, bytes]:
@@ -276,23 +345,6 @@ def _common(prepared: Prepared, table: Interface, picture: PlaneDrawing | None, 
 def _identifier(prepared: Prepared) -> str:
     """Return the model's name as a C identifier, short enough for a file's name."""
     return re.sub(r"\W|^(?=\d|\Z)", "_", prepared.dae.name, flags=re.ASCII)[:LONGEST_NAME]
-
-
-def _check_exchange(
-    kind: str, native: bool, stepper: Any, options: Any, tolerance: float, real_time: int | None
-) -> None:
-    """Raise an error for what model exchange does not take.
-
-    Raises:
-        UsageError: there is such a thing.
-    """
-    if not native:
-        raise UsageError(f"an FMU of kind '{kind}' needs the native back end: --backend native")
-    if kind == "me" and (stepper or options or tolerance or real_time):
-        raise UsageError(
-            "model exchange has no stepper, as the master's solver integrates: leave stepper, options, tolerance and "
-            "real time out, or export kind 'both'"
-        )
 
 
 def _header(prepared: Prepared, kind: str, stop: float) -> Header:
@@ -391,8 +443,12 @@ def _licences(fmi: str | None) -> str:
         texts.append(f"FMI {fmi} headers {names}\n\n{terms.read_text(encoding='utf-8')}")
     for package in ("mbfmu",) if fmi else ("mbfmu", "pythonfmu"):
         packed = distribution(package)
-        found = [file for file in packed.files or () if file.name.upper().startswith("LICEN")]
-        text = found[0].read_text(encoding="utf-8") if found else f"licence: {packed.metadata['License'] or 'see PyPI'}"
+        licences = [file for file in packed.files or () if file.name.upper().startswith("LICEN")]
+        text = (
+            licences[0].read_text(encoding="utf-8")
+            if licences
+            else f"licence: {packed.metadata['License'] or 'see PyPI'}"
+        )
         texts.append(f"{package} {packed.version}\n\n{text}")
     return "\n\n".join(texts)
 

@@ -11,7 +11,7 @@ from mbfmu.prepared.prepare import Prepared
 def quantities(table: Interface) -> dict[str, tuple[Quantity, ...]]:
     """Return those of `Facts` by their fields; states are outputs with a start value or a rate that is an output.
 
-    In a kernel for model exchange they are its own states, with places in its state and rates.
+    In a kernel for model exchange they are its own states, with offsets in its state and rates.
     """
     real = [item for item in table.variables if item.type == "Real"]
     outputs = [item for item in real if item.kind == "output"]
@@ -41,8 +41,8 @@ def bounds(table: Interface) -> tuple[Bound, ...]:
 def _quantities(items: Iterable[Variable], rates: dict[str, Variable]) -> Iterable[Quantity]:
     for item in items:
         usual, rate = max(abs(item.nominal), abs(item.start or 0.0)), rates.get(item.name)
-        place = (rate.offset, rate.unit) if rate else ()
-        yield Quantity(item.name, item.unit, usual, item.offset, *place)
+        of_rate = (rate.offset, rate.unit) if rate else ()
+        yield Quantity(item.name, item.unit, usual, item.offset, *of_rate)
 
 
 def facts(prepared: Prepared) -> Facts:

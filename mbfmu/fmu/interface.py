@@ -73,7 +73,7 @@ class Variable:
         name: structured name.
         reference: value reference.
         kind: one of `KINDS`, which names the vector of its value.
-        offset: place in the vector of its kind.
+        offset: index in the vector of its kind.
         causality: causality in FMI 2.0.
         variability: variability in FMI 2.0.
         initial: attribute `initial` in FMI 2.0; None if the causality determines it.
@@ -84,7 +84,7 @@ class Variable:
         max: greatest value allowed.
         nominal: usual size.
         derivative_of: name of the variable whose time derivative it is, if any.
-        start_offset: place in the vector s of start values, for an output with a start value.
+        start_offset: index in the vector s of start values, for an output with a start value.
         fixed: why a parameter is fixed after the initialisation; None: it is tunable.
         type: type in FMI 2.0, which decides by which functions it is read and set.
         items: names of the values 0, 1, 2, ... of an Integer that is a mode, an enumeration in FMI 3.0.
@@ -123,12 +123,12 @@ class Variable:
 
 @dataclass(frozen=True)
 class Watched:
-    """The outputs by which an FMU notices that its steps are too long; places are among the outputs.
+    """The outputs by which an FMU notices that its steps are too long; indices are among the outputs.
 
     Args:
         constant: the output that only errors of the steps change.
-        energies: places of that output, of the kinetic and of the potential energy; empty: it has none.
-        residual: place of the largest residual of the constraints on the coordinates; None: there is none.
+        energies: indices of that output, of the kinetic and of the potential energy; empty: it has none.
+        residual: index of the largest residual of the constraints on the coordinates; None: there is none.
         limit: product of a step and a rate, rad, from which on errors of the stepper grow; None: it is not watched.
     """
 
@@ -184,7 +184,7 @@ class Interface:
 
     def index(self, name: str) -> int:
         """Return the 1-based position of a variable in modelDescription.xml."""
-        return next(number for number, item in enumerate(self.variables, 1) if item.name == name)
+        return next(index for index, item in enumerate(self.variables, 1) if item.name == name)
 
 
 def interface(
@@ -208,6 +208,7 @@ def interface(
             variables.
     """
     dae = prepared.dae
+    # start values by name: met (exact) or guessed (approx)
     settings = _settings(prepared, corrections, kinds)
     usual = nominal_of(dae)
     names = {item.name for item in dae.parameters}
@@ -216,7 +217,7 @@ def interface(
         for offset, item in enumerate(dae.starts)
     }
     followed = dict(zip((item.name for item in state_signals(dae)), start, strict=True)) if len(start) else {}
-    found: list[Variable] = []
+    variables: list[Variable] = []
 
     def add(
         kind: str, offset: int, item: Signal | ParameterSignal, causality: str, variability: str,
@@ -225,12 +226,15 @@ def interface(
         text = item.description
         if isinstance(item, Signal) and not item.unique:
             text += "; not unique, the constraints are redundant"
-        place = (kind, offset, causality, variability, initial)
+        attributes = (kind, offset, causality, variability, initial)
         if item.items:
             text = f"{text} ({', '.join(f'{value}: {name}' for value, name in enumerate(item.items))})".strip()
             more |= {"min": max(more.get("min", 0), 0), "max": min(more.get("max", math.inf), len(item.items) - 1)}
-        found.append(Variable(item.name, len(found), *place, item.unit, text, type=item.type, items=item.items, **more))
+        variables.append(
+            Variable(item.name, len(variables), *attributes, item.unit, text, type=item.type, items=item.items, **more)
+        )
 
+    # time, inputs, parameters and settings of the solver
     add(TIME, 0, Signal("time", "s", "time"), "independent", "continuous", None)
     for offset, signal in enumerate(dae.inputs):
         add(INPUT, offset, signal, "input", _variability(signal), None, start=signal.start, nominal=usual(signal))
@@ -242,12 +246,14 @@ def interface(
                 kind, offset, item, "parameter", "fixed" if why else "tunable", "exact",
                 start=item.value, min=item.min, max=item.max, nominal=size, fixed=why,
             )  # fmt: skip
+    # outputs, some of which have start values
     for offset, signal in enumerate(dae.outputs):
-        place, value, initial = starts.get(signal.name) or _followed(followed, signal.name)
+        start_offset, value, initial = starts.get(signal.name) or _followed(followed, signal.name)
         add(
             OUTPUT, offset, signal, signal.kind, _variability(signal, offset in dae.sampled_outputs), initial,
-            start=value, nominal=usual(signal), derivative_of=signal.derivative_of, start_offset=place,
+            start=value, nominal=usual(signal), derivative_of=signal.derivative_of, start_offset=start_offset,
         )  # fmt: skip
+    # states, derivatives and event indicators of model exchange
     if exchange:
         for kind, signals in ((STATE, state_signals(dae)), (RATE, rate_signals(dae))):
             for offset, signal in zip(state_places(dae), signals, strict=True):
@@ -260,7 +266,8 @@ def interface(
     if exchange:
         for offset, signal in enumerate(shown):
             add(INDICATOR, offset, signal, "local", "continuous", "calculated")
-    bound, tunable = bound_on(dae), {item.name for item in found if item.variability == "tunable"}
+    # outputs that depend on parameters alone, and the diagnostic of real time
+    bound, tunable = bound_on(dae), {item.name for item in variables if item.variability == "tunable"}
     for offset, signal in enumerate(dae.bound, len(dae.outputs)):
         variability = "tunable" if tunable & set(bound[signal.name]) else "fixed"
         add(
@@ -270,16 +277,17 @@ def interface(
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
         add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
-    by_name = {item.name: item for item in found}
+    # pairs of states and derivatives, and dependencies
+    by_name = {item.name: item for item in variables}
     states = (
         [(by_name[item.derivative_of or ""], by_name[item.name]) for item in rate_signals(dae)] if "me" in kinds else []
     )
     functions = exchange or prepared.bundle
-    starting = initial_dependencies(dae, functions, found[0].name, STABILIZATION)
-    known = {item.name for item in found if item.initial != "approx"}  # a start value that is a guess is none, by FMI
+    starting = initial_dependencies(dae, functions, variables[0].name, STABILIZATION)
+    known = {item.name for item in variables if item.initial != "approx"}  # by FMI, a guess is no start value
     return Interface(
-        tuple(found),
-        running_dependencies(dae, functions, found[0].name, STABILIZATION),
+        tuple(variables),
+        running_dependencies(dae, functions, variables[0].name, STABILIZATION),
         bound,
         _watched(prepared, corrections),
         prepared.outline.guards,
@@ -294,7 +302,7 @@ def interface(
 
 
 def _followed(starts: Mapping[str, float], name: str) -> tuple[None, float | None, str]:
-    """Return place, start value and `initial` of a variable whose start follows from those of others."""
+    """Return offset, start value and `initial` of a variable whose start follows from those of others."""
     return None, starts.get(name), "approx" if name in starts else "calculated"
 
 
@@ -313,19 +321,19 @@ def _is_chosen(start: str, parameters: Collection[str]) -> bool:
     return any(FIXED + name in parameters for name in (start, start.partition("[")[0]))
 
 
-def _why_fixed(scheme: Scheme, number: int, item: ParameterSignal) -> str | None:
+def _why_fixed(scheme: Scheme, index: int, item: ParameterSignal) -> str | None:
     """Return why a parameter may not change during a run; None if it may."""
     if not item.tunable:
         return CHOOSING if item.name.startswith(FIXED) else SHAPING
-    return HIDDEN.format(stepper=scheme.name) if number in scheme.depends_on else None
+    return HIDDEN.format(stepper=scheme.name) if index in scheme.depends_on else None
 
 
 def _watched(prepared: Prepared, corrections: int) -> Watched:
     """Return what an FMU watches; with bounded work no step takes the time of the steps that find its limit."""
     constant = prepared.outline.constant
-    places = {signal.name: place for place, signal in enumerate(prepared.dae.outputs)}
-    energies = tuple(places[name] for name in (constant.name, *STORED[1:])) if constant.name else ()
-    return Watched(constant, energies, places.get(RESIDUAL), None if corrections else prepared.outline.limit)
+    indices = {signal.name: index for index, signal in enumerate(prepared.dae.outputs)}
+    energies = tuple(indices[name] for name in (constant.name, *STORED[1:])) if constant.name else ()
+    return Watched(constant, energies, indices.get(RESIDUAL), None if corrections else prepared.outline.limit)
 
 
 def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tuple[ParameterSignal, ...]:
@@ -343,7 +351,7 @@ def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tup
     stabilization = (
         "model exchange: rate at which a state beside the constraints tends to them; the solver's steps must resolve it"
     )
-    found = {
+    settings = {
         "cs": (
             ParameterSignal(STEP, "s", longest, prepared.step, 1e-9, math.inf, True),
             ParameterSignal(TOLERANCE, "1", error, prepared.tolerance, 0.0, loosest, True),
@@ -353,4 +361,4 @@ def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tup
             ParameterSignal(STABILIZATION, "1/s", stabilization, RETURN, 0.0, math.inf, True),
         ),
     }
-    return tuple(item for kind in kinds for item in found[kind])
+    return tuple(item for kind in kinds for item in settings[kind])

@@ -15,7 +15,7 @@ VALUES = "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
 COMMON = "http://ssp-standard.org/SSP1/SystemStructureCommon"
 TRUTH = {"true": True, "1": True, "false": False, "0": False}
 SIZES = {"Int8": 7, "Int16": 15, "Int32": 31, "Int64": 63, "Integer": 31}
-"""Bits of the signed integers, without that of the sign; UInt8 has those of Int8 and one more."""
+"""Number of bits of each signed integer type without its sign; the unsigned type has one more."""
 
 Value = float | bool | int | str
 """A value of a variable; as text it is what a user writes."""
@@ -117,7 +117,7 @@ def _text(where: str, port: FmuVariable, value: Value) -> str:
         return str(value)
     if port.type == "Enumeration":
         names = dict(port.items)
-        numbers = {number: name for name, number in port.items}
+        numbers = {real: name for name, real in port.items}
         if value in names:
             return str(value)
         if value in numbers and not isinstance(value, str):
@@ -129,18 +129,18 @@ def _text(where: str, port: FmuVariable, value: Value) -> str:
             raise ValueRangeError(f"'{where}' = {value!r}: true or false is needed")
         return "true" if TRUTH[key] else "false"
     try:
-        number = float(value) if not isinstance(value, bool) else math.nan
+        real = float(value) if not isinstance(value, bool) else math.nan
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+        real = math.nan
+    if not math.isfinite(real):
         raise ValueRangeError(f"'{where}' = {value!r}: a finite number is needed")
-    return repr(number) if port.type == "Real" else _whole(where, port, number)
+    return repr(real) if port.type == "Real" else _whole(where, port, real)
 
 
-def _whole(where: str, port: FmuVariable, number: float) -> str:
+def _whole(where: str, port: FmuVariable, real: float) -> str:
     kind = port.own or port.type
     unsigned = kind.startswith("U")
     bits = SIZES[kind.removeprefix("U")] + unsigned
-    if number != round(number) or not (0 if unsigned else -(2**bits)) <= number < 2**bits:
-        raise ValueRangeError(f"'{where}' = {number:g}: a whole number of type {kind} is needed")
-    return str(int(number))
+    if real != round(real) or not (0 if unsigned else -(2**bits)) <= real < 2**bits:
+        raise ValueRangeError(f"'{where}' = {real:g}: a whole number of type {kind} is needed")
+    return str(int(real))

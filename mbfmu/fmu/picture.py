@@ -50,7 +50,7 @@ def drawing(dae: Dae, q: Array, p: Array) -> PlaneDrawing | None:
     scale = float(np.min(room / np.maximum(high - low, 1e-9)))
     x, y = (flat - (low + high) / 2) * min(scale, float(room.min()) / 1e-3) + np.array([[WIDTH / 2], [HEIGHT / 2]])
     bodies = list(dict.fromkeys(bone.body for bone in dae.skeleton.bones))
-    colours = {body: COLOURS[number % len(COLOURS)] for number, body in enumerate(bodies)}
+    colours = {body: COLOURS[index % len(COLOURS)] for index, body in enumerate(bodies)}
     return PlaneDrawing(
         tuple(
             (bone.body, colours[bone.body], x[bone.start], y[bone.start], x[bone.end], y[bone.end])
@@ -78,21 +78,21 @@ def _projected(points: Array, down: Array) -> Array:
 
 def svg(picture: PlaneDrawing, title: str) -> str:
     """Return the picture as an <svg> element."""
-    found = [
+    elements = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
         f"<title>{escape(title)}</title>",
     ]
     for body, colour, x1, y1, x2, y2 in picture.lines:
-        found.append(
+        elements.append(
             f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
             f'stroke-width="{LINE:g}" stroke-linecap="round"><title>{escape(body)}</title></line>'
         )
     for name, x, y in picture.joints:
-        found.append(
+        elements.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{DOT:g}" fill="white" stroke="{INK}" stroke-width="2">'
             f"<title>{escape(name)}</title></circle>"
         )
-    return "\n".join([*found, "</svg>"])
+    return "\n".join([*elements, "</svg>"])
 
 
 def _around(x: Sequence[float], y: Sequence[float], reach: float) -> tuple[slice, slice]:

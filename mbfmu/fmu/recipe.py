@@ -61,9 +61,9 @@ class Recipe:
             options: of the stepper.
             choices: by the names of the recipe; None: as the recipe says.
         """
-        given = {name: value for name, value in choices.items() if value is not None}
-        own = self.options if given.get("stepper", self.stepper) == self.stepper else {}
-        return replace(self, **given, options={**own, **options})
+        supplied = {name: value for name, value in choices.items() if value is not None}
+        kept = self.options if supplied.get("stepper", self.stepper) == self.stepper else {}
+        return replace(self, **supplied, options={**kept, **options})
 
 
 def known_recipes() -> dict[str, Path]:

@@ -124,9 +124,9 @@ def write_ssp(
     """
     target = Path(path)
     ending_of(target, (".ssp",))
-    for what, value in (("stop time", stop), ("communication step", step)):
+    for quantity, value in (("stop time", stop), ("communication step", step)):
         if value is not None and not (math.isfinite(value) and value > 0):
-            raise UsageError(f"the {what} is {value} s; it must be a positive number")
+            raise UsageError(f"the {quantity} is {value} s; it must be a positive number")
     if version not in VERSIONS:
         raise UsageError(f"there is no SSP version '{version}' here; {nearest(version, VERSIONS)}")
     _check_names(components)
@@ -196,15 +196,15 @@ def components(texts: Iterable[str]) -> dict[str, Path]:
     Raises:
         UsageError: two components have the same name.
     """
-    found: dict[str, Path] = {}
+    parts: dict[str, Path] = {}
     for text in texts:
         name, equals, path = (part.strip() for part in text.partition("="))
         file = Path(path if equals else text)
         key = name if equals else file.stem
-        if key in found:
-            raise UsageError(f"both '{found[key]}' and '{file}' are named '{key}': give one a name by NAME=PATH")
-        found[key] = file
-    return found
+        if key in parts:
+            raise UsageError(f"both '{parts[key]}' and '{file}' are named '{key}': give one a name by NAME=PATH")
+        parts[key] = file
+    return parts
 
 
 def assigned(texts: Iterable[str]) -> dict[str, str]:
@@ -213,15 +213,15 @@ def assigned(texts: Iterable[str]) -> dict[str, str]:
     Raises:
         UsageError: a text has another form, or two give one value.
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (equals and "." in name and value):
             raise UsageError(f"value '{text}' is not A.NAME=VALUE with a component A")
-        if name in found:
-            raise UsageError(f"'{name}' has two values: {found[name]} and {value}")
-        found[name] = value
-    return found
+        if name in values:
+            raise UsageError(f"'{name}' has two values: {values[name]} and {value}")
+        values[name] = value
+    return values
 
 
 def refuse_source(where: str, start: str, causality: str, sources: Collection[str]) -> None:
@@ -308,11 +308,14 @@ def _set_name(component: str) -> str:
 
 def _parameter_sets(plan: _Plan) -> dict[str, bytes]:
     """Return the parameter sets of the components that have one, by name."""
-    given: dict[str, dict[str, tuple[FmuVariable, Value | Sequence[Value]]]] = {}
+    by_component: dict[str, dict[str, tuple[FmuVariable, Value | Sequence[Value]]]] = {}
     for text, value in plan.parameters.items():
         name, port, _ = _end(plan.fmus, text)
-        given.setdefault(name, {})[text] = (port, value)
-    return {name: parameter_set(plan.system, plan.version, some, plan.fmus[name].units) for name, some in given.items()}
+        by_component.setdefault(name, {})[text] = (port, value)
+    return {
+        name: parameter_set(plan.system, plan.version, some, plan.fmus[name].units)
+        for name, some in by_component.items()
+    }
 
 
 def _description(plan: _Plan, sources: Mapping[bytes, str], sets: Collection[str]) -> bytes:

@@ -26,18 +26,18 @@ def terminals_and_icons(interface: Interface, pictured: bool) -> bytes | None:
         pictured: whether there is an icon.
     """
     scalars = {array.name: array.first for array in arrays(interface) if not array.shape}
-    found = list(axes(scalars))
-    if not found and not pictured:
+    flanges = list(axes(scalars))
+    if not flanges and not pictured:
         return None
     root = Element("fmiTerminalsAndIcons", {"fmiVersion": "3.0"})
     if pictured:
         graphics = SubElement(root, "GraphicalRepresentation")
         SubElement(graphics, "CoordinateSystem", {**EXTENT, "suggestedScalingFactorTo_mm": "0.1"})
         SubElement(graphics, "Icon", EXTENT)
-    if found:
+    if flanges:
         terminals = SubElement(root, "Terminals")
-        counts = Counter(axis.name for axis in found)
-        for axis in found:
+        counts = Counter(axis.name for axis in flanges)
+        for axis in flanges:
             _terminal(terminals, axis, axis.name if counts[axis.name] == 1 else axis.effort)
     return document(root)
 

@@ -35,9 +35,9 @@ Array = npt.NDArray[np.float64]
 Inputs = Mapping[str, npt.ArrayLike] | npt.ArrayLike | None
 
 MOST_INSTANCES = 2**40
-"""Number of instances above which no memory holds a number of each."""
+"""Number of instances above which no memory holds even one double for each."""
 SHOWN = 3
-"""Number of failed instances whose messages a warning gives."""
+"""Number of failed instances whose messages a warning quotes."""
 
 
 class _Failure(NamedTuple):
@@ -98,18 +98,18 @@ class BatchSimulation(Simulation):
         if is_fmu(model):
             raise UsageError(f"'{model}' is an FMU: a Simulation steps a model; run FMUs with sweep")
         self.count = batch
-        shared, own = _parted(values or {}, batch)
-        system = model_of(model, {**shared, **{name: float(column[0]) for name, column in own.items()}})
+        shared, differing = _parted(values or {}, batch)
+        system = model_of(model, {**shared, **{name: float(column[0]) for name, column in differing.items()}})
         prepared = prepare(system, stepper, options, step, tolerance, coordinates)
         outline = prepared.outline
         self._introduce(outline, prepared)
         self._system, settable = system, outline.settable
-        for name in own:
+        for name in differing:
             if name not in settable and name not in self._inputs:
                 raise UsageError(
                     f"'{name}' of '{outline.name}' is structural: it changes the equations, and all instances share it"
                 )
-        self._check_columns(own)
+        self._check_columns(differing)
         try:
             path = prepared.many
         except BuildError as error:
@@ -124,16 +124,16 @@ class BatchSimulation(Simulation):
         self._many = Many(path, batch, threads)
         self._step, self._tolerance, self._time = float(step), float(tolerance), 0.0
         try:
-            self._begin(prepared, own, inputs)
+            self._begin(prepared, differing, inputs)
         except MemoryError:
             raise beyond from None
 
-    def _begin(self, prepared: Prepared, own: Mapping[str, Array], inputs: Mapping[str, Any] | None) -> None:
+    def _begin(self, prepared: Prepared, differing: Mapping[str, Array], inputs: Mapping[str, Any] | None) -> None:
         """Make the start of every instance.
 
         Args:
             prepared: the model with its stepper.
-            own: parameters and start values that differ, by name, shape (N,) each.
+            differing: parameters and start values that differ, by name, shape (N,) each.
             inputs: inputs at the start by name.
 
         Raises:
@@ -141,7 +141,7 @@ class BatchSimulation(Simulation):
         """
         outline = prepared.outline
         p, s = (
-            _with_columns(np.tile(usual, (self.count, 1)), items, own)
+            _with_columns(np.tile(usual, (self.count, 1)), items, differing)
             for usual, items in ((outline.p_default(), outline.parameters), (outline.s_default(), outline.starts))
         )
         self._made_s, self._made_p = s, p
@@ -149,11 +149,11 @@ class BatchSimulation(Simulation):
         self._rows = self._made_u = self._given_rows(inputs, self._rows)
         self._p, self._still = self._many.blocked(p), self._many.blocked(np.zeros_like(self._rows))
         self._u = self._many.blocked(self._rows)
-        given = (self._rows, s, p)
-        if own or inputs:
-            starts = [self._start(k, *(vector(item[k].tolist()) for item in given)) for k in range(self.count)]
+        rows = (self._rows, s, p)
+        if differing or inputs:
+            starts = [self._start(k, *(vector(item[k].tolist()) for item in rows)) for k in range(self.count)]
         else:
-            starts = [prepared.initial_state(*(vector(item[0].tolist()) for item in given))] * self.count
+            starts = [prepared.initial_state(*(vector(item[0].tolist()) for item in rows))] * self.count
         self._x = self._many.blocked(np.array(starts))
         self._y = self._many.outputs(self._x, self._u, self._p, 0.0)
         for k in np.flatnonzero(~np.isfinite(self._y).all(axis=1))[:1].tolist():
@@ -168,14 +168,14 @@ class BatchSimulation(Simulation):
     @property
     def failed(self) -> npt.NDArray[np.bool_]:
         """Whether each instance has failed, shape (N,); its outputs are NaN then."""
-        found = np.zeros(self.count, dtype=np.bool_)
-        found[list(self._failures)] = True
-        return found
+        flags = np.zeros(self.count, dtype=np.bool_)
+        flags[list(self._failures)] = True
+        return flags
 
     @property
     def failures(self) -> dict[int, str]:
-        """Messages on the instances that failed, by their numbers from 0; each is made when it is first asked for."""
-        return {number: self._told(number) for number in self._failures}
+        """Messages on the instances that failed, by their numbers from 0; each is made when it is first read."""
+        return {index: self._told(index) for index in self._failures}
 
     @property
     def inputs(self) -> Array:
@@ -217,30 +217,30 @@ class BatchSimulation(Simulation):
         """
         rows, dt = self._given_rows(inputs, self._rows), span_of(dt, self._step, self._time)
         u = self._u if rows is self._rows else self._many.blocked(rows)
-        given = u, self._still, self._p, self._time
-        x, y, failed = self._many.move(self._x, *given, dt, self._step, self._tolerance)
-        new = [number for number in failed if number not in self._failures]
-        for number in new:
-            x0, p = (self._many.one(item, number).copy() for item in (self._x, self._p))
-            self._failures[number] = _Failure(failed[number], x0, rows[number].copy(), p, self._time)
+        supplied = u, self._still, self._p, self._time
+        x, y, failed = self._many.move(self._x, *supplied, dt, self._step, self._tolerance)
+        new = [index for index in failed if index not in self._failures]
+        for index in new:
+            x0, p = (self._many.one(item, index).copy() for item in (self._x, self._p))
+            self._failures[index] = _Failure(failed[index], x0, rows[index].copy(), p, self._time)
         if self._failures:
             self._many.fill(x, [*self._failures], math.nan)
             y[[*self._failures]] = math.nan
         self._rows, self._u, self._x, self._y, self._time = rows, u, x, y, self._time + dt
         if new:
-            shown = [f"instance {number}: {self._told(number)}" for number in new[:SHOWN]]
+            shown = [f"instance {index}: {self._told(index)}" for index in new[:SHOWN]]
             more = f"; and {len(new) - SHOWN} more, see failures" if len(new) > SHOWN else ""
             warnings.warn("; ".join(shown) + more, ResultWarning, stacklevel=2)
         return self.outputs
 
-    def _told(self, number: int) -> str:
+    def _told(self, index: int) -> str:
         """Return the message on an instance that failed."""
-        found = self._failures[number]
-        if isinstance(found, _Failure):
-            x, u, p = (vector(item.tolist()) for item in (found.x, found.u, found.p))
-            given = x, u, vector([0.0] * len(found.u)), p, found.time, self._step, self._tolerance
-            found = self._failures[number] = self._facts.explained(self._prepared.kernel, found.status, *given)
-        return found
+        failure = self._failures[index]
+        if isinstance(failure, _Failure):
+            x, u, p = (vector(item.tolist()) for item in (failure.x, failure.u, failure.p))
+            supplied = x, u, vector([0.0] * len(failure.u)), p, failure.time, self._step, self._tolerance
+            failure = self._failures[index] = self._facts.explained(self._prepared.kernel, failure.status, *supplied)
+        return failure
 
     @cached_property
     def _facts(self) -> Facts:
@@ -282,29 +282,29 @@ class BatchSimulation(Simulation):
         s = _with_columns(self._made_s[chosen], outline.starts, columns)
         p = _with_columns(self._made_p[chosen], outline.parameters, columns)
         starts = []
-        for k, number in enumerate(chosen.tolist()):
-            given = vector(s[k]), vector(u[k]), vector(p[k])
-            x, status = prepared.kernel.initialize(*given, self._time, self._step)
-            y = prepared.kernel.outputs(x, *given[1:], self._time) if status.code == OK else None
+        for k, index in enumerate(chosen.tolist()):
+            supplied = vector(s[k]), vector(u[k]), vector(p[k])
+            x, status = prepared.kernel.initialize(*supplied, self._time, self._step)
+            y = prepared.kernel.outputs(x, *supplied[1:], self._time) if status.code == OK else None
             if y is None or prepared.inside(y) is not None or prepared.broken(y):
-                self._start(number, given[1], given[0], given[2])  # raises an error that names what is wrong
-                raise StartError(f"{self.name}: instance {number} has no start at t = {self._time:g} s")
+                self._start(index, supplied[1], supplied[0], supplied[2])  # raises an error that names what is wrong
+                raise StartError(f"{self.name}: instance {index} has no start at t = {self._time:g} s")
             if not all(map(math.isfinite, y)):
-                raise StartError(f"instance {number}: {not_finite(prepared, x, *given[1:], self._time)}")
+                raise StartError(f"instance {index}: {not_finite(prepared, x, *supplied[1:], self._time)}")
             starts.append((x, y))
         self._y, self._rows = self._y.copy(), self._rows.copy()  # a user may hold the one, and the other be `_made_u`
-        for k, (number, (x, y)) in enumerate(zip(chosen.tolist(), starts, strict=True)):
-            for blocks, own in ((self._x, x), (self._u, u[k]), (self._p, p[k])):
-                self._many.one(blocks, number)[:] = own
-            self._y[number], self._rows[number] = y, u[k]
-            self._failures.pop(number, None)
+        for k, (index, (x, y)) in enumerate(zip(chosen.tolist(), starts, strict=True)):
+            for blocks, values_of_instance in ((self._x, x), (self._u, u[k]), (self._p, p[k])):
+                self._many.one(blocks, index)[:] = values_of_instance
+            self._y[index], self._rows[index] = y, u[k]
+            self._failures.pop(index, None)
 
-    def _start(self, number: int, u: Any, s: Any, p: Any) -> Any:
+    def _start(self, index: int, u: Any, s: Any, p: Any) -> Any:
         """Return the state in which an instance begins; raise an error that names the instance if there is none."""
         try:
             return self._prepared.initial_state(u, s, p)
         except (StartError, ValueRangeError) as error:
-            raise type(error)(f"instance {number}: {error}") from None
+            raise type(error)(f"instance {index}: {error}") from None
 
     def _check_columns(self, columns: Mapping[str, Array]) -> None:
         """Raise an error if one of some values by name cannot be given to an instance.
@@ -335,7 +335,7 @@ class BatchSimulation(Simulation):
     @property
     def state(self) -> bytes:
         """All that the next step depends on: time, inputs, states, parameters and failures, for `restore`."""
-        failures = "\n".join(f"{number} {text}" for number, text in self.failures.items()).encode()
+        failures = "\n".join(f"{index} {text}" for index, text in self.failures.items()).encode()
         content = struct.pack("<d", self._time) + b"".join(item.tobytes() for item in (self._rows, self._x, self._p))
         body: bytes = content + failures
         return body + struct.pack("<I", zlib.crc32(body, self._mark))
@@ -362,7 +362,7 @@ class BatchSimulation(Simulation):
         self._u = self._many.blocked(self._rows)
         self._x[...], self._p[...] = x.reshape(self._x.shape), p.reshape(self._p.shape)
         lines = (line.split(" ", 1) for line in body[ends[-1] :].decode().split("\n") if line)
-        self._failures = {int(number): text for number, text in lines}
+        self._failures = {int(index): text for index, text in lines}
         self._y = self._many.outputs(self._x, self._u, self._p, self._time)
         self._y[[*self._failures]] = math.nan
 
@@ -389,18 +389,18 @@ class BatchSimulation(Simulation):
                     raise UsageError(f"input {name} must be a number or an array of shape ({len(held)},)")
                 rows[:, self._inputs[name]] = column
         else:
-            given = numbers(inputs)
-            if given.shape not in {(len(names),), held.shape}:
+            supplied = numbers(inputs)
+            if supplied.shape not in {(len(names),), held.shape}:
                 raise UsageError(
-                    f"step: inputs have the shape {given.shape}: they are a dictionary, or of shape ({len(names)},) or "
-                    f"{held.shape}"
+                    f"step: inputs have the shape {supplied.shape}: they are a dictionary, or of shape ({len(names)},) "
+                    f"or {held.shape}"
                 )
-            rows = np.broadcast_to(given, held.shape).copy()
-        for place in np.flatnonzero(~(np.abs(rows) <= LIMITS["largest"]).all(axis=0)).tolist():
-            raise UsageError(f"input {names[place]} must be finite numbers of at most {LIMITS['largest']:g}")
-        for place, type in enumerate(self._types):
-            if type != "Real" and not all(is_value(value, type) for value in np.unique(rows[:, place]).tolist()):
-                raise UsageError(f"input {names[place]} must be {VALUES_OF[type]}")
+            rows = np.broadcast_to(supplied, held.shape).copy()
+        for k in np.flatnonzero(~(np.abs(rows) <= LIMITS["largest"]).all(axis=0)).tolist():
+            raise UsageError(f"input {names[k]} must be finite numbers of at most {LIMITS['largest']:g}")
+        for k, type in enumerate(self._types):
+            if type != "Real" and not all(is_value(value, type) for value in np.unique(rows[:, k]).tolist()):
+                raise UsageError(f"input {names[k]} must be {VALUES_OF[type]}")
         return rows
 
 
@@ -410,21 +410,21 @@ def _parted(values: Mapping[str, Any], count: int) -> tuple[dict[str, Any], dict
     Raises:
         UsageError: an array has another shape, or is not of finite numbers.
     """
-    own = {}
+    differing = {}
     for name, value in values.items():
         if isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and len(value) == count):
             column = numbers(value)
             if column.shape != (count,) or not np.isfinite(column).all():
                 raise UsageError(f"{name} must be a number, or an array of {count} finite numbers")
-            own[name] = column
-    return {name: value for name, value in values.items() if name not in own}, own
+            differing[name] = column
+    return {name: value for name, value in values.items() if name not in differing}, differing
 
 
 def _with_columns(rows: Array, items: Sequence[ParameterSignal], columns: Mapping[str, Array]) -> Array:
     """Return numbers of instances, shape (k, n), with those columns replaced that are given by name."""
     names = [item.name for item in items]
-    found = np.array(rows, dtype=np.float64)
+    result = np.array(rows, dtype=np.float64)
     for name, column in columns.items():
         if name in names:
-            found[:, names.index(name)] = column
-    return found
+            result[:, names.index(name)] = column
+    return result

@@ -113,13 +113,14 @@ def bonds_of(wires: Iterable[Wire], unit: Callable[[str], str]) -> tuple[Bond, .
         wires: the connections.
         unit: function that returns the unit of ``component.variable``.
     """
+    # wires that carry an effort, and those that carry a rate
     wires = [wire for wire in wires if wire.factor]
     efforts = [(wire, RATES[kind]) for wire in wires if (kind := _unit(wire, unit, RATES))]
     rates = [(wire, kind) for wire in wires if (kind := _unit(wire, unit, RATES.values()))]
-    found: dict[str, Bond] = {}
+    bonds: dict[str, Bond] = {}
 
     def pair(fits: Callable[[Wire, Wire], bool]) -> None:
-        taken = {bond.rate.end for bond in found.values()}
+        taken = {bond.rate.end for bond in bonds.values()}
         for effort, kind in efforts:
             back = [
                 rate
@@ -130,19 +131,20 @@ def bonds_of(wires: Iterable[Wire], unit: Callable[[str], str]) -> tuple[Bond, .
                 other
                 for other, its in efforts
                 if its == kind
-                and other.end not in found
+                and other.end not in bonds
                 and back
                 and _opposite(other, back[0])
                 and fits(other, back[0])
             ]
-            if effort.end not in found and len(back) == 1 and len(rivals) == 1:
-                found[effort.end] = Bond(effort, back[0])
+            if effort.end not in bonds and len(back) == 1 and len(rivals) == 1:
+                bonds[effort.end] = Bond(effort, back[0])
                 taken.add(back[0].end)
 
+    # pairs back and forth between two FMUs: first those of one port, then those left without a rival
     pair(lambda effort, rate: _port(effort.end) == _port(rate.start))
     pair(lambda effort, rate: _port(effort.start) == _port(rate.end))
     pair(lambda effort, rate: True)  # noqa: ARG005
-    return tuple(found[wire.end] for wire, _ in efforts if wire.end in found)
+    return tuple(bonds[wire.end] for wire, _ in efforts if wire.end in bonds)
 
 
 def _unit(wire: Wire, unit: Callable[[str], str], known: Iterable[str]) -> str:

@@ -134,6 +134,7 @@ def couple(coupling: CoupleArguments) -> CoupledResult:
         FmuError: an FMU cannot be read or started.
         StepError: a step failed; the message has what the coupling made until then.
     """
+    # what the arguments say by themselves
     _check(coupling)
     stop, step = coupling.stop, coupling.step
     if not coupling.fmus:
@@ -141,11 +142,12 @@ def couple(coupling: CoupleArguments) -> CoupledResult:
     for name in coupling.fmus:
         if "." in name:
             raise UsageError(f"the component '{name}' has a dot in its name, where the name of a variable would begin")
+    # the FMUs, the wires between them and their start values
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parts = {
-            name: _Part(name, Path(path), folder / str(number), stack)
-            for number, (name, path) in enumerate(coupling.fmus.items())
+            name: _Part(name, Path(path), folder / str(index), stack)
+            for index, (name, path) in enumerate(coupling.fmus.items())
         }
         wires = [item if isinstance(item, Wire) else Wire(*item) for item in coupling.connections]
         run = _Run(parts, wires, courses(coupling.inputs), coupling.order, coupling.extrapolation, coupling.passes)
@@ -155,11 +157,13 @@ def couple(coupling: CoupleArguments) -> CoupledResult:
         shown = [_end(parts, item) for item in coupling.outputs] or [
             (part, name) for part in parts.values() for name in part.names("output")
         ]
+        # the start of all, whose inputs agree with outputs
         run.start()
         if coupling.tolerance or coupling.passes > 1:
             for part in parts.values():
                 if not part.saves:
                     raise UsageError(f"'{part.name}' cannot save its state: leave tolerance and passes out")
+        # what is recorded, from t = 0 on
         seen = _Shown(shown)
         times, rows, sums = [0.0], [seen.values()], [run.sums()]
 
@@ -168,6 +172,7 @@ def couple(coupling: CoupleArguments) -> CoupledResult:
             rows.append(seen.values())
             sums.append(run.sums())
 
+        # the steps: chosen by rollback for a tolerance, else of equal size
         remedy = _remedy(parts.values(), coupling)
         try:
             if coupling.tolerance:
@@ -179,6 +184,7 @@ def couple(coupling: CoupleArguments) -> CoupledResult:
         except StepError as error:
             notices = _notices(run.energies(sums), remedy)
             raise StepError("; ".join((str(error), *notices))) from None
+    # the energy that each bond made out of nothing, and the result
     bonds = run.energies(sums)
     notices = _notices(bonds, remedy)
     for text in notices:
@@ -195,11 +201,11 @@ def _notices(bonds: Sequence[BondEnergy], remedy: str) -> tuple[str, ...]:
         return ()
     worst = max(wrong, key=lambda item: abs(item.farthest))
     made, exchanged = worst.farthest, float(worst.exchanged[-1])
-    what = "makes {:.3g} J out of nothing" if made > 0 else "takes {:.3g} J away"
+    gain = "makes {:.3g} J out of nothing" if made > 0 else "takes {:.3g} J away"
     others = f", and {len(wrong) - 1} more pair(s) do likewise" if len(wrong) > 1 else ""
     percent = 100 * abs(made) / exchanged if exchanged else math.inf
     part = f"{percent:.3g} % of the {exchanged:.3g} J exchanged there"
-    return (f"the coupling {worst.bond} {what.format(abs(made))}, {part}{others}; take {remedy}",)
+    return (f"the coupling {worst.bond} {gain.format(abs(made))}, {part}{others}; take {remedy}",)
 
 
 def _remedy(parts: Iterable["_Part"], coupling: CoupleArguments) -> str:
@@ -288,21 +294,21 @@ class _Part:
     def set(self, values: Mapping[str, float]) -> None:
         """Set variables by name."""
         for group in self._groups(tuple(values)):
-            given = [self._values[name](values[name]) for name in group.names]
-            self._call("a value", group.set, group.references, given)
+            typed = [self._values[name](values[name]) for name in group.names]
+            self._call("a value", group.set, group.references, typed)
 
     def get(self, names: tuple[str, ...]) -> list[float]:
         """Return the values of variables, a truth value as 1 or 0."""
-        found = self.get_by_name(names)
-        return [found[name] for name in names]
+        values = self.get_by_name(names)
+        return [values[name] for name in names]
 
     def get_by_name(self, names: tuple[str, ...]) -> dict[str, float]:
         """Return the values of variables by name, a truth value as 1 or 0."""
-        found: dict[str, float] = {}
+        values_by_name: dict[str, float] = {}
         for group in self._groups(names):
             values = self._call("a value", group.get, group.references)
-            found.update(zip(group.names, map(float, values), strict=True))
-        return found
+            values_by_name.update(zip(group.names, map(float, values), strict=True))
+        return values_by_name
 
     def unit(self, name: str) -> tuple[str, ScaledUnit | None]:
         """Return the name of a variable's unit, empty for none, and the unit by its base, None if it has none."""
@@ -360,11 +366,11 @@ class _Part:
         references = [self.variables[name].valueReference for name in names]
         return _Group(tuple(names), references, getattr(self.slave, f"get{kind}"), getattr(self.slave, f"set{kind}"))
 
-    def _call(self, what: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    def _call(self, request: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
             return function(*arguments, **named)
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-            raise FmuError(f"'{self.name}' refuses {what}: {self._said(error)}") from None
+            raise FmuError(f"'{self.name}' refuses {request}: {self._said(error)}") from None
 
     def _said(self, error: Exception) -> str:
         """Return the messages of the FMU; if there are none, FMPy's error."""
@@ -390,10 +396,10 @@ def _end(parts: Mapping[str, _Part], text: str) -> tuple[_Part, str]:
 
 def _by_part(ends: Iterable[tuple[_Part, str]]) -> dict[_Part, tuple[str, ...]]:
     """Return names of variables, each once, by their FMU."""
-    found: dict[_Part, tuple[str, ...]] = {}
+    names: dict[_Part, tuple[str, ...]] = {}
     for part, name in dict.fromkeys(ends):
-        found[part] = (*found.get(part, ()), name)
-    return found
+        names[part] = (*names.get(part, ()), name)
+    return names
 
 
 class _Shown:
@@ -408,8 +414,8 @@ class _Shown:
 
     def values(self) -> list[float]:
         """Return their values now."""
-        found = {part: part.get_by_name(names) for part, names in self._names.items()}
-        return [found[part][name] for part, name in self._ends]
+        values = {part: part.get_by_name(names) for part, names in self._names.items()}
+        return [values[part][name] for part, name in self._ends]
 
 
 class _Source(NamedTuple):
@@ -486,8 +492,8 @@ class _Run:
             refuse_types(where, source.variables[shown].type, part.variables[name].type, item.factor)
             if not math.isfinite(item.factor):
                 raise UsageError(f"{where}: the factor is {item.factor}; it must be a finite number")
-            (given, unit), (taken, wanted) = source.unit(shown), part.unit(name)
-            factor, offset = conversion(where, given, taken, unit, wanted, item.factor, plain=True)
+            (quantity, unit), (taken, wanted) = source.unit(shown), part.unit(name)
+            factor, offset = conversion(where, quantity, taken, unit, wanted, item.factor, plain=True)
             self.lines[item.end] = _Line(part, name, _Source(source, shown, factor, offset))
             plain.append(replace(item, factor=factor))
         for end, signal in inputs.items():
@@ -509,11 +515,11 @@ class _Run:
 
     def _needed_later(self) -> dict[_Part, tuple[str, ...]]:
         """Return the outputs of each FMU that FMUs stepped after it follow."""
-        place = {part: k for k, part in enumerate(self.parts.values())}
+        order = {part: k for k, part in enumerate(self.parts.values())}
         return _by_part(
             (source.part, source.name)
             for end, source in self.sources.items()
-            if place[source.part] < place[self.lines[end].part]
+            if order[source.part] < order[self.lines[end].part]
         )
 
     def sums(self) -> list[tuple[float, float, float]]:
@@ -551,7 +557,9 @@ class _Run:
         now = self._values(time)
         state = self.save() if self.passes > 1 else None
         try:
+            # first pass: the sources at the end of the step are extrapolated
             self._pass(now, {}, time, size)
+            # further passes: back to the start, and again with the sources at the end as the pass before left them
             for _ in range(1, self.passes):
                 ahead = self._values(time + size)
                 assert state is not None
@@ -560,49 +568,56 @@ class _Run:
         finally:
             if state is not None:
                 self.forget(state)
+        # the values that the next extrapolation goes through
         for end, line in self.lines.items():
             line.past = (time, now[end])
 
     def _values(self, time: float) -> dict[str, float]:
         """Return the values of all sources at a time, which all FMUs have reached."""
-        given = zip(self.sources.items(), self.shown.values(), strict=True)
-        followed = {end: source.of(value) for (end, source), value in given}
+        shown = zip(self.sources.items(), self.shown.values(), strict=True)
+        followed = {end: source.of(value) for (end, source), value in shown}
         return {end: followed[end] if line.source else line.value(time) for end, line in self.lines.items()}
 
     def _pass(self, now: Mapping[str, float], ahead: Mapping[str, float], time: float, size: float) -> None:
         """Step all FMUs once; `ahead` holds the sources at the step's end, as the pass before computed them."""
         reached: dict[_Part, dict[str, float]] = {}  # outputs at the step's end that others follow
-        given: dict[str, Ends] = {}  # the inputs as the FMUs get them, and the outputs that make powers
+        exchanged: dict[str, Ends] = {}  # the inputs as the FMUs get them, and the outputs that make powers
         for name, part in self.parts.items():
+            # its inputs over the step: u(t) = held + slope (t - time)
             held: dict[str, float] = {}
             slopes: dict[str, float] = {}
             for end, line in self.lines.items():
                 if line.part is part:
                     along = self._along(line, now[end], ahead.get(end), time, size, reached)
                     held[line.name], slopes[line.name] = along
+            # an FMU that takes derivatives of inputs gets the line, another its mean held + slope h / 2
             if part.ramps and held:
                 part.set(held)
                 part.ramp(slopes)
             elif held:
                 part.set({item: value + slopes[item] * size / 2 for item, value in held.items()})
+            # the step, with the outputs of its bonds before and after it
             shown = self.powers[name]
             first = part.get(shown) if shown else []
             part.step(time, size)
             if shown:
                 ends = zip(first, part.get(shown), strict=True)
-                given.update(zip((f"{name}.{item}" for item in shown), ends, strict=True))
+                exchanged.update(zip((f"{name}.{item}" for item in shown), ends, strict=True))
                 bend = (0.0, 1.0) if part.ramps else (0.5, 0.5)
-                given.update(
+                exchanged.update(
                     (f"{name}.{item}", (value + bend[0] * size * slopes[item], value + bend[1] * size * slopes[item]))
                     for item, value in held.items()
                 )
+            # inputs as they are at the end of the step
             if any(slopes.values()) and not part.ramps:  # outputs may follow inputs directly
                 part.set({item: value + slopes[item] * size for item, value in held.items()})
+            # Gauss-Seidel: the FMUs that come later follow the outputs at the end of the step
             if part in self.needed_later:
                 reached[part] = part.get_by_name(self.needed_later[part])
+        # the energy of each bond, from effort and rate as each side had them
         for tally in self.tallies:
             effort, rate = tally.bond.effort, tally.bond.rate
-            tally.add(size, given[effort.start], given[rate.end], given[rate.start], given[effort.end])
+            tally.add(size, exchanged[effort.start], exchanged[rate.end], exchanged[rate.start], exchanged[effort.end])
 
     def _along(
         self,
@@ -614,18 +629,22 @@ class _Run:
         reached: Mapping[_Part, Mapping[str, float]],
     ) -> tuple[float, float]:
         """Return the value at the step's start, and the slope over the step, of an input."""
+        # values that are no real numbers jump
         if not line.part.is_real(line.name):
             return now, 0.0
+        # a function of the time: its secant over the step
         if line.signal is not None:
             (value,), (rate,) = line.signal.secants((time, time + size))
             return value, rate if self.extrapolation or ahead is not None else 0.0
-        found = None
+        # an output at the end of the step: of an FMU that was stepped before (Gauss-Seidel), or of the last pass
+        reached_value = None
         if line.source is not None and line.source.part in reached:
-            found = line.source.of(reached[line.source.part][line.source.name])
+            reached_value = line.source.of(reached[line.source.part][line.source.name])
         if ahead is not None:
-            return now, ((ahead if found is None else found) - now) / size
-        if found is not None:
-            return (now, (found - now) / size) if self.extrapolation else (found, 0.0)
+            return now, ((ahead if reached_value is None else reached_value) - now) / size
+        if reached_value is not None:
+            return (now, (reached_value - now) / size) if self.extrapolation else (reached_value, 0.0)
+        # the line through the last two communication points, or the last value
         if self.extrapolation and line.past is not None:
             before, value = line.past
             return now, (now - value) / (time - before)
@@ -666,6 +685,7 @@ def _controlled(run: _Run, stop: float, step: float, tolerance: float, note: Cal
         size = min(size, step, stop - time)
         if size < SHORTEST * stop:
             raise StepError(f"the coupling meets no tolerance of {tolerance:g} at t = {time:g} s: take a larger one")
+        # the same span by one step and, from the saved state, by two halves
         state = run.save()
         try:
             run.step(time, size)
@@ -674,6 +694,7 @@ def _controlled(run: _Run, stop: float, step: float, tolerance: float, note: Cal
             run.step(time, size / 2)
             run.step(time + size / 2, size / 2)
             halves = run.followed()
+            # error: the largest |a - b| / (1 + |b|) of the inputs; within the tolerance the halves are kept
             error = max((abs(a - b) / (1 + abs(b)) for a, b in zip(whole, halves, strict=True)), default=0.0)
             if error <= tolerance:
                 time = stop if stop - time - size < 1e-12 * stop else time + size
@@ -682,5 +703,6 @@ def _controlled(run: _Run, stop: float, step: float, tolerance: float, note: Cal
                 run.restore(state)
         finally:
             run.forget(state)
+        # next step: h (tolerance / error)^(1 / (order + 1))
         factor = SAFETY * (tolerance / error) ** (1 / power) if error else LARGEST
         size *= min(LARGEST, max(LEAST, factor))

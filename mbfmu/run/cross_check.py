@@ -119,6 +119,7 @@ def write_cross_check(check: CrossCheckArguments) -> CrossCheck:
         FmuError, StepError: the FMU is of another kind, cannot be run, or a step failed.
         MbfmuError: the files cannot be written.
     """
+    # what can be refused before anything runs
     refuse_existing(check.folder)
     description = read_fmu(check.fmu)
     if description.coSimulation is None:
@@ -126,7 +127,8 @@ def write_cross_check(check: CrossCheckArguments) -> CrossCheck:
     if not (check.timeout is None or check.timeout > 0):
         raise UsageError(f"the timeout is {check.timeout} s; it must be a positive number")
     content = check.fmu.read_bytes()
-    asked = _asked(
+    # the run that is requested, and the samples of its inputs
+    run_requested = _asked(
         check.fmu,
         description,
         check.start,
@@ -135,19 +137,21 @@ def write_cross_check(check: CrossCheckArguments) -> CrossCheck:
         _numbers(description, check.inputs or {}, check.input_hold),
         check.show,
     )
-    samples = _samples(_driven(asked), asked.points, asked.own)
-    shown, notices = _shown(asked)
+    samples = _samples(_driven(run_requested), run_requested.points, run_requested.own)
+    shown, notices = _shown(run_requested)
     model, variables = check.fmu.stem, {item.name: item for item in description.modelVariables}
     tables = {f"{model}_in.csv": _table(samples, variables)} if len(samples) > 1 else {}
     _refuse_large(tables)
-    given = {
+    # the reference solution: the run with these samples
+    inputs = {
         name: InputTable(name, samples["time"], column, variables[name].type != FOLLOWED)
         for name, column in samples.items()
         if name != "time"
     }
-    values = {name: start_value(variables[name], item.at(asked.plan.start)) for name, item in given.items()}
-    run = replace(asked, given=given, values={**asked.values, **values}, shown=shown, chosen=())
+    values = {name: start_value(variables[name], item.at(run_requested.plan.start)) for name, item in inputs.items()}
+    run = replace(run_requested, given=inputs, values={**run_requested.values, **values}, shown=shown, chosen=())
     result = run_apart(run, TIMEOUT if check.timeout is None else check.timeout, check.progress)
+    # about POINTS rows of it, all finite
     every = max(1, round((len(result.time) - 1) / POINTS))
     kept = [*range(0, len(result.time) - 1, every), len(result.time) - 1]
     reference = {"time": result.time[kept], **{name: result[name][kept] for name in shown}}
@@ -156,15 +160,16 @@ def write_cross_check(check: CrossCheckArguments) -> CrossCheck:
             raise FmuError(f"'{check.fmu}': {name} is not finite at times: leave it out of --show")
     tables = {f"{model}_ref.csv": _table(reference, variables), **tables}
     _refuse_large(tables)
+    # the files: options, a text, and the FMU, which may hold them inside
     options = {
-        "StartTime": asked.plan.start,
-        "StopTime": asked.plan.stop,
-        "StepSize": asked.own,
+        "StartTime": run_requested.plan.start,
+        "StopTime": run_requested.plan.stop,
+        "StepSize": run_requested.own,
         "RelTol": _tolerance(description),
-        "OutputIntervalLength": float(f"{every * asked.own:.15g}"),
+        "OutputIntervalLength": float(f"{every * run_requested.own:.15g}"),
     }
     tables[f"{model}_ref.opt"] = "".join(f"{name}, {value!r}\n" for name, value in options.items()).encode("utf-8")
-    text = _read_me(check.fmu, description, options, shown, tuple(given), check.inside)
+    text = _read_me(check.fmu, description, options, shown, tuple(inputs), check.inside)
     if check.inside:
         content = with_related(content, [_related(name, item) for name, item in tables.items()], text)
     files = {f"{model}.fmu": content, **tables, "ReadMe.txt": text.encode("utf-8")}
@@ -178,7 +183,7 @@ def write_cross_check(check: CrossCheckArguments) -> CrossCheck:
         interval=options["OutputIntervalLength"],
         rows=len(kept),
         variables=shown,
-        inputs=tuple(given),
+        inputs=tuple(inputs),
         notices=(*notices, *result.notices),
     )
 
@@ -201,10 +206,10 @@ def _asked(
     start: float | None,
     stop: float | None,
     step: float | None,
-    given: Mapping[str, Course],
+    inputs: Mapping[str, Course],
     show: Sequence[str],
 ) -> FmuRun:
-    """Return the run that is asked for, with the FMU's own span and step where none are given.
+    """Return the requested run, with the FMU's own span and step where none are given.
 
     Raises:
         UsageError, UnknownNameError: an argument is invalid.
@@ -220,7 +225,7 @@ def _asked(
     if span > 0.0 and not 0.0 < step <= span * (1 + CLOSE):
         raise UsageError(f"the step is {step} s; it must be positive and not longer than the run, {span:g} s")
     step = min(step, span) if span > 0.0 else step
-    return replace(fmu_run(fmu, description, last, None, None, step, {}, given, show, start), own=step)
+    return replace(fmu_run(fmu, description, last, None, None, step, {}, inputs, show, start), own=step)
 
 
 def _driven(run: FmuRun) -> dict[str, Course]:
@@ -281,11 +286,11 @@ def _shown(run: FmuRun) -> tuple[tuple[str, ...], tuple[str, ...]]:
         raise UsageError(f"'{run.path}' has no output that is a number: choose variables with --show")
     if len(outputs) <= MOST_VARIABLES:
         return outputs, ()
-    found = roles(
+    roles_of_outputs = roles(
         (name, "output", unit_of(variables[name]), (item := variables[name].derivative) and item.name)
         for name in outputs
     )
-    first = list(dict.fromkeys([*found.motions, *found.measured, *outputs]))[:MOST_VARIABLES]
+    first = list(dict.fromkeys([*roles_of_outputs.motions, *roles_of_outputs.measured, *outputs]))[:MOST_VARIABLES]
     return tuple(name for name in outputs if name in first), (
         f"the reference has {MOST_VARIABLES} of {len(outputs)} outputs, as the rules recommend: "
         "choose by --show NAME,...",
@@ -322,8 +327,8 @@ def _refuse_large(tables: Mapping[str, bytes]) -> None:
 def _tolerance(description: Any) -> float:
     """Return the relative tolerance that an FMU is initialised with."""
     experiment = description.defaultExperiment
-    found = float(experiment.tolerance or 0.0) if experiment is not None else 0.0
-    return found if 0.0 < found < math.inf else TOLERANCE
+    stated = float(experiment.tolerance or 0.0) if experiment is not None else 0.0
+    return stated if 0.0 < stated < math.inf else TOLERANCE
 
 
 ROLES = {
@@ -357,8 +362,8 @@ def _read_me(
     model = fmu.stem
     platforms = ", ".join(fmpy.supported_platforms(str(fmu))) or "none"
     span = f"--start {options['StartTime']!r} --stop {options['StopTime']!r} --step {options['StepSize']!r}"
-    given = [f"--input {shlex.quote(f'{name}={model}_in.csv')}" for name in inputs]
-    command = ["mbfmu compat", shlex.quote(f"{model}.fmu"), "-o again", span, *given, *["--inside"] * inside]
+    input_options = [f"--input {shlex.quote(f'{name}={model}_in.csv')}" for name in inputs]
+    command = ["mbfmu compat", shlex.quote(f"{model}.fmu"), "-o again", span, *input_options, *["--inside"] * inside]
     whole = f"the FMU, with the other files inside by {NAME} {VERSION}" if inside else "the FMU, unchanged"
     files = {f"{model}.fmu": whole, **{model + ending: text for ending, (*_, text) in ROLES.items()}}
     if not inputs:
@@ -372,7 +377,7 @@ def _read_me(
             f"Exported by: {description.generationTool or 'a tool that the FMU does not name'}",
             f"Reference solution by: mbfmu {mbfmu.__version__} as master, with parameters at their start values",
             "",
-            *(f"{name}: {what}" for name, what in files.items()),
+            *(f"{name}: {meaning}" for name, meaning in files.items()),
             "",
             "The same files again:",
             f"  {' '.join([*command, '--show', shlex.quote(','.join(shown))])}",

@@ -88,8 +88,8 @@ class Drives:
 
     @cached_property
     def _times(self) -> list[float]:
-        found: list[float] = self.points.tolist()
-        return found
+        times: list[float] = self.points.tolist()
+        return times
 
     @cached_property
     def _held(self) -> tuple[Any, Any]:

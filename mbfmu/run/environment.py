@@ -113,12 +113,12 @@ class Environments(VectorEnv[Array, Array, Any]):
             UsageError: the actions are no numbers, or of another shape, or a function of outputs does not return one
                 number for each environment.
         """
-        given = _within(actions, self.action_space)
+        forces = _within(actions, self.action_space)
         run, fresh = self.simulation, self._over
         before = run.failed
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResultWarning)  # info tells
-            run.step({name: given[:, k] for k, name in enumerate(self._acted)}, self._dt)
+            run.step({name: forces[:, k] for k, name in enumerate(self._acted)}, self._dt)
         failed = run.failed & ~before & ~fresh
         self._age += self._dt
         self._restart(np.flatnonzero(fresh))
@@ -132,16 +132,16 @@ class Environments(VectorEnv[Array, Array, Any]):
         self._over = terminated | truncated
         return self._observed(), rewards, terminated, truncated, {"failed": failed}
 
-    def _of_each(self, what: str, found: Any) -> Array:
-        """Return what a function of outputs has found, shape (N,).
+    def _of_each(self, quantity: str, returned: Any) -> Array:
+        """Return the values of a function of outputs, shape (N,).
 
         Raises:
             UsageError: it is neither a number nor one for each environment.
         """
-        values = np.asarray(found)
+        values = np.asarray(returned)
         if values.dtype.kind not in "biuf" or values.shape not in ((), (self.num_envs,)):
             raise UsageError(
-                f"{what}: the function returned a {type(found).__name__} of the shape {values.shape}; "
+                f"{quantity}: the function returned a {type(returned).__name__} of the shape {values.shape}; "
                 f"there must be one number for each environment, of the shape ({self.num_envs},)"
             )
         return np.broadcast_to(values.astype(np.float64), (self.num_envs,))
@@ -156,23 +156,23 @@ class Environments(VectorEnv[Array, Array, Any]):
 
     def _observed(self) -> Array:
         """Return the observations; those of instances that have failed are the last ones."""
-        found = np.array(self.simulation.outputs[:, self._seen])
+        observed = np.array(self.simulation.outputs[:, self._seen])
         lost = self.simulation.failed
-        found[lost] = self._last[lost]
-        self._last = found
-        return np.array(found)
+        observed[lost] = self._last[lost]
+        self._last = observed
+        return np.array(observed)
 
 
-def _within(given: Any, space: Any) -> Array:
+def _within(actions: Any, space: Any) -> Array:
     """Return actions as numbers within the bounds of their space.
 
     Raises:
         UsageError: they are of another shape.
     """
-    found = numbers(given)
-    if found.shape != space.shape:
-        raise UsageError(f"step: actions of the shape {found.shape} were given, and they are of shape {space.shape}")
-    return np.clip(found, space.low, space.high)
+    values = numbers(actions)
+    if values.shape != space.shape:
+        raise UsageError(f"step: actions of the shape {values.shape} were given, and they are of shape {space.shape}")
+    return np.clip(values, space.low, space.high)
 
 
 class Environment(gymnasium.Env[Array, Array]):

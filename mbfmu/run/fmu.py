@@ -79,7 +79,7 @@ def _read(source: str | BytesIO) -> Any:
 
 @dataclass(frozen=True)
 class FmuRun:
-    """A run of an FMU, as it is asked for.
+    """A run of an FMU, as it is requested.
 
     Args:
         path: path of the file, or of the folder it is unpacked to.
@@ -218,6 +218,7 @@ def fmu_run(
     Raises:
         UsageError, UnknownNameError: an argument is invalid.
     """
+    # names that the FMU has; inputs that can be driven
     variables = {item.name: item for item in description.modelVariables}
     for name in [*values, *given]:
         if name not in variables:
@@ -227,9 +228,11 @@ def fmu_run(
             raise UsageError(f"'{name}' of '{path}' is not an input but {variables[name].causality}")
         if variables[name].type not in VALUES:
             raise UsageError(f"input '{name}' of '{path}' is {_kind(variables[name])}, which keeps its start value")
+    # the time: from start to stop
     first, source = _start_of(path, description, start)
     if not (math.isfinite(stop) and stop > first):
         raise UsageError(f"the stop time is {stop} s; it must be a time after the start, {first:g} s{source}")
+    # start values, among them step and tolerance, which are parameters of the FMU
     start_values = {name: start_value(variables[name], value) for name, value in values.items()}
     default = float(variables[STEP].start) if STEP in variables else _default_step(description)
     if step is not None:
@@ -243,13 +246,15 @@ def fmu_run(
         if TOLERANCE not in variables:
             raise UsageError(f"'{path}' has no parameter {TOLERANCE}")
         start_values[TOLERANCE] = float(tolerance)
-    own = start_values.get(STEP, default)
-    points = _points(path, description, first, stop, own, interval)
+    # communication points; inputs, which begin with their values there
+    step_size = start_values.get(STEP, default)
+    points = _points(path, description, first, stop, step_size, interval)
     inputs = {name: course_of(variables[name], item) for name, item in given.items()}
     for item in inputs.values():
         if isinstance(item, InputFormula):
             item.column(points)
         start_values[item.name] = VALUES[variables[item.name].type](item.at(first))
+    # variables of the result
     shown = tuple(
         item.name
         for item in description.modelVariables
@@ -263,7 +268,7 @@ def fmu_run(
         shown,
         matching(show, shown),
         {name: item for name, item in inputs.items() if not isinstance(item, Constant)},
-        own,
+        step_size,
         tolerance if exchange else None,
     )
 
@@ -272,25 +277,25 @@ def _start_of(path: Path, description: Any, start: float | None) -> tuple[float,
     """Return the start time of a run, s, and a clause that says where it is from."""
     experiment = description.defaultExperiment
     if start is None and experiment is not None and experiment.startTime is not None:
-        found = float(experiment.startTime)
-        if math.isfinite(found):
-            return found, f", as the DefaultExperiment of '{path}' says: --start gives another" if found else ""
+        stated = float(experiment.startTime)
+        if math.isfinite(stated):
+            return stated, f", as the DefaultExperiment of '{path}' says: --start gives another" if stated else ""
     if start is not None and not math.isfinite(start):
         raise UsageError(f"the start time is {start} s; it must be a finite number")
     return start or 0.0, ""
 
 
 def _points(
-    path: Path, description: Any, start: float, stop: float, own: float, interval: float | None
+    path: Path, description: Any, start: float, stop: float, step: float, interval: float | None
 ) -> npt.NDArray[np.float64]:
     """Return the output points of an FMU's run; one that takes steps of one length only has intervals of one length."""
     about = description.coSimulation
     fixed = about is not None and not about.canHandleVariableCommunicationStepSize
-    if fixed and interval is None and own > 0:
-        n = round((stop - start) / own)
-        if n and math.isclose(n * own, stop - start, rel_tol=CLOSE):
-            interval = own * next(k for k in range(max(1, round(n / POINTS)), 0, -1) if n % k == 0)
-    points = communication_points(stop, own, interval, start)
+    if fixed and interval is None and step > 0:
+        n = round((stop - start) / step)
+        if n and math.isclose(n * step, stop - start, rel_tol=CLOSE):
+            interval = step * next(k for k in range(max(1, round(n / POINTS)), 0, -1) if n % k == 0)
+    points = communication_points(stop, step, interval, start)
     if fixed and len(points) > 2 and not math.isclose(points[-1] - points[-2], points[1] - points[0], rel_tol=1e-6):
         raise UsageError(
             f"'{path}' takes steps of one length only: the time from {start:g} s to {stop:g} s must be a multiple of "
@@ -331,12 +336,12 @@ def _words(variable: Any) -> dict[str, float]:
     return {str(item.name): float(item.value) for item in items}
 
 
-def course_of(variable: Any, given: Course) -> Course:
+def course_of(variable: Any, function: Course) -> Course:
     """Return the course of an input as its variable's type; see `as_type`.
 
     An instance of FMI 3.0, which has types of several sizes, refuses what is beyond them.
     """
-    return as_type(given, variable.type, any_size=isinstance(variable.valueReference, ScalarIndex))
+    return as_type(function, variable.type, any_size=isinstance(variable.valueReference, ScalarIndex))
 
 
 def start_value(variable: Any, value: Any) -> Any:
@@ -354,13 +359,13 @@ def start_value(variable: Any, value: Any) -> Any:
     words = _words(variable)
     text = value.strip() if isinstance(value, str) else value
     try:
-        number = float(words.get(text, text) if isinstance(text, str) else text)
-        found = VALUES[variable.type](number)
-        if variable.type == "Real" or found == number:
-            if not fits(variable.valueReference, found):
+        real = float(words.get(text, text) if isinstance(text, str) else text)
+        typed = VALUES[variable.type](real)
+        if variable.type == "Real" or typed == real:
+            if not fits(variable.valueReference, typed):
                 kind = getattr(variable.valueReference, "type", variable.type)
                 raise UsageError(f"{variable.name} = {value!r} is beyond its type {kind}")
-            return found
+            return typed
     except (TypeError, ValueError, OverflowError):
         pass
     wanted = {"Real": "a number", "Boolean": "true or false"}.get(variable.type, "a whole number")
@@ -376,19 +381,19 @@ def _kind(variable: Any) -> str:
 def _motions(variables: Mapping[str, Any]) -> set[str]:
     """Return the names of the inputs that are motions: coordinate, rate and acceleration of one axis."""
     inputs = {name for name, item in variables.items() if item.causality == "input"}
-    found: set[str] = set()
+    motions: set[str] = set()
     for name in inputs:
         axis = name.rpartition(".")[0]
         for kind in (RotationalMove, TranslationalMove):
             motion = {f"{axis}.{part}" for part, _, _ in kind.given}
-            found |= motion if motion <= inputs else set()
-    return found
+            motions |= motion if motion <= inputs else set()
+    return motions
 
 
 def _default_step(description: Any) -> float:
     experiment = description.defaultExperiment
-    found = float(experiment.stepSize) if experiment is not None and experiment.stepSize else 0.0
-    return found if 0.0 < found < math.inf else 1e-2
+    stated = float(experiment.stepSize) if experiment is not None and experiment.stepSize else 0.0
+    return stated if 0.0 < stated < math.inf else 1e-2
 
 
 def unit_of(variable: Any, default: str = "1") -> str:

@@ -170,16 +170,16 @@ class FmuProcess:
 
 
 def _feed(folder: Path, rows: Iterator[list[float]]) -> Iterator[None]:
-    """Write the blocks of rows that the process of an FMU is about to read, as often as the next item is asked for.
+    """Write the blocks of rows that the process of an FMU is about to read, each time that the next item is read.
 
     It removes those it has read; an empty one is the end.
     """
-    for number in itertools.count():
-        while (folder / f"rows{number - AHEAD}").exists():
+    for index in itertools.count():
+        while (folder / f"rows{index - AHEAD}").exists():
             yield
         block = list(islice(rows, BLOCK))
         np.array(block).tofile(folder / "part")
-        os.replace(folder / "part", folder / f"rows{number}")
+        os.replace(folder / "part", folder / f"rows{index}")
         if not block:
             break
     while True:

@@ -45,7 +45,7 @@ class Course(ABC):
     name: str
 
     curved = False
-    """Whether it is followed by lines as long as a step, and not exactly."""
+    """Whether the function is approximated by a line over each step, as it has no exact lines."""
 
     @property
     def corners(self) -> Array:
@@ -169,11 +169,13 @@ class Function(_Curve):
     function: InputFunction
 
     def at(self, time: float) -> float:
-        given = self.function(time)
+        returned = self.function(time)
         try:
-            value = float(given)
+            value = float(returned)
         except (TypeError, ValueError):
-            raise UsageError(f"input {self.name}: its function gives {given!r} at t = {time:g} s, no number") from None
+            raise UsageError(
+                f"input {self.name}: its function gives {returned!r} at t = {time:g} s, no number"
+            ) from None
         if not math.isfinite(value):
             raise self._refusal(time)
         return value
@@ -212,16 +214,16 @@ class InputTable(Course):
         return float(np.interp(time, self.times, self.values))
 
     def lines(self, times: Sequence[float]) -> tuple[list[float], list[float]]:
-        found = [self._line(start, end) for start, end in pairwise(times)]
-        return [value for value, _ in found], [rate for _, rate in found]
+        lines = [self._line(start, end) for start, end in pairwise(times)]
+        return [value for value, _ in lines], [rate for _, rate in lines]
 
     def secants(self, times: Sequence[float]) -> tuple[list[float], list[float]]:
         if self.hold:
             return [self.at(time) for time in times[:-1]], [0.0] * (len(times) - 1)
         if not self.jumps:
             return super().secants(times)
-        found = [self._secant(start, end) for start, end in pairwise(times)]
-        return [value for value, _ in found], [rate for _, rate in found]
+        secants = [self._secant(start, end) for start, end in pairwise(times)]
+        return [value for value, _ in secants], [rate for _, rate in secants]
 
     def _secant(self, start: float, end: float) -> tuple[float, float]:
         """Return value and rate from what acts after a time to what acts before another: jumps at them do not count."""
@@ -269,11 +271,11 @@ class Switched(_Curve):
         return self.followed.identity
 
 
-def as_type(given: Course, type: str, *, any_size: bool = False) -> Course:
+def as_type(function: Course, type: str, *, any_size: bool = False) -> Course:
     """Return the course of an input of a type of FMI.
 
     Args:
-        given: the course, of numbers: whole-number inputs are rounded, Boolean inputs true unless they are zero.
+        function: the course, of numbers: whole-number inputs are rounded, Boolean inputs true unless they are zero.
         type: the type.
         any_size: whether whole numbers may have more than 32 bits, as some of FMI 3.0 have.
 
@@ -281,14 +283,14 @@ def as_type(given: Course, type: str, *, any_size: bool = False) -> Course:
         UsageError: a constant or a table has a whole number of more bits; others raise it where they have one.
     """
     if type in {"Real", "String"}:
-        return given
-    whole: Callable[[float], float] = round if any_size else partial(_whole, given.name)
+        return function
+    whole: Callable[[float], float] = round if any_size else partial(_whole, function.name)
     nearest = bool if type == "Boolean" else whole
-    if isinstance(given, Constant):
-        return Constant(given.name, float(nearest(given.value)))
-    if isinstance(given, InputTable):
-        return replace(given, values=np.array([float(nearest(value)) for value in given.values]), hold=True)
-    return Switched(given.name, given, nearest)
+    if isinstance(function, Constant):
+        return Constant(function.name, float(nearest(function.value)))
+    if isinstance(function, InputTable):
+        return replace(function, values=np.array([float(nearest(value)) for value in function.values]), hold=True)
+    return Switched(function.name, function, nearest)
 
 
 def _whole(name: str, value: float) -> float:
@@ -297,10 +299,10 @@ def _whole(name: str, value: float) -> float:
     Raises:
         UsageError: it has more than 32 bits.
     """
-    found = round(value)
-    if not is_value(found, "Integer"):
+    whole = round(value)
+    if not is_value(whole, "Integer"):
         raise UsageError(f"input {name} = {value:.10g} must be {VALUES_OF['Integer']}")
-    return found
+    return whole
 
 
 def course(name: str, given: InputValue, hold: bool = False) -> Course:
@@ -342,10 +344,10 @@ def courses(inputs: Mapping[str, InputValue] | None, hold: bool = False) -> dict
     Raises:
         UsageError: an input is invalid, or tables are to hold their values and there is none.
     """
-    found = {name: course(name, given, hold) for name, given in (inputs or {}).items()}
-    if hold and not any(isinstance(item, InputTable) for item in found.values()):
+    by_name = {name: course(name, value, hold) for name, value in (inputs or {}).items()}
+    if hold and not any(isinstance(item, InputTable) for item in by_name.values()):
         raise UsageError("--input-hold is for inputs from .csv files: there is none")
-    return found
+    return by_name
 
 
 def formulas(given: Mapping[str, Course]) -> dict[str, str]:
@@ -355,8 +357,8 @@ def formulas(given: Mapping[str, Course]) -> dict[str, str]:
     """
     if not any(isinstance(item, InputFormula) for item in given.values()):
         return {}
-    found = {name: item.text for name, item in given.items() if isinstance(item, InputFormula)}
-    return found | {name: repr(item.value) for name, item in given.items() if isinstance(item, Constant)}
+    texts = {name: item.text for name, item in given.items() if isinstance(item, InputFormula)}
+    return texts | {name: repr(item.value) for name, item in given.items() if isinstance(item, Constant)}
 
 
 def pieces(given: Iterable[Course], start: float, end: float, longest: float, divide: bool) -> list[float]:
@@ -379,8 +381,8 @@ def pieces(given: Iterable[Course], start: float, end: float, longest: float, di
     times.append(end)
     if not divide:
         return times
-    found = [start]
+    bounds = [start]
     for begin, stop in pairwise(times):
         n = count(stop - begin, longest)
-        found += [begin + (stop - begin) * k / n for k in range(1, n)] + [stop]
-    return found
+        bounds += [begin + (stop - begin) * k / n for k in range(1, n)] + [stop]
+    return bounds

@@ -27,15 +27,15 @@ MOST_POINTS = 10_000_000
 LONGEST = 1e12
 """Largest number of steps of a run: more take days, of the smallest model."""
 CALL = 2000
-"""Largest number of steps between two looks at the keyboard."""
+"""Largest number of steps of one call of the kernel, after which Python handles an interrupt from the keyboard."""
 MOST_STANDS = 2000
 """Largest number of states of a run that are kept until its end, approximately."""
 MOST_TRIED = 16
 """Largest number of points at equal distances at which the growth of errors is tried after a run."""
 STEPS_TRIED = 1000
-"""Number of steps of a run for each of these."""
+"""Number of steps of a run for each point at which the growth of errors is tried."""
 HISTORY = 8
-"""Number of points of a first history, at which inputs are tried if it cannot be made."""
+"""Number of points before t = 0 that a multistep method may need, at which inputs are evaluated if the start fails."""
 PROBES = 129
 """Number of times within a failed step at which its inputs are tried."""
 
@@ -113,6 +113,7 @@ def run_prepared(
         StepError: a step failed, or an output is not finite at a communication point.
         UsageError, UnknownNameError: an input is invalid, a name to show is unknown, or there are too many steps.
     """
+    # what is recorded when; how the inputs run
     outline = prepared.outline
     step, tolerance = prepared.step, prepared.tolerance
     shown = [*outline.inputs, *outline.outputs]
@@ -122,8 +123,9 @@ def run_prepared(
     drives = Drives(outline, given or {}, points, step)
     chosen = matching(show, names)
     exact = drives.exact.values()
+    # the start: a state x that meets constraints and start values
     kernel = prepared.kernel
-    own = s is None and p is None
+    usual_start = s is None and p is None
     p = vector(outline.p_default() if p is None else p)
     try:
         x = prepared.initial_state(drives.at(0.0), None if s is None else vector(s), p)
@@ -132,8 +134,9 @@ def run_prepared(
             item.column(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
         raise
     watch(0.0, x)
+    # where the run is watched for steps that are too long for the model
     rows: list[list[float]] = []
-    bounded = own and outline.bounded(step)  # it was told by the flexible body then
+    bounded = usual_start and outline.bounded(step)  # the flexible body gave the notice when it was made
     stands = [Stand(0.0, x, drives.at(0.0))] if outline.limit and not (tolerance or bounded) else []
     stride = math.ceil(len(points) / MOST_STANDS)
     steps, seconds = 0, 0.0
@@ -144,6 +147,7 @@ def run_prepared(
             raise StepError(not_finite(prepared, x, u, p, t, t > 0))
         rows.append([*u, *y])
 
+    # from one communication point to the next, in parts over which the inputs are lines u + du (t - t0)
     for k, (start, end) in enumerate(pairwise(points.tolist())):
         for t, t1, u, du in drives.between(k):
             if t == start:
@@ -152,6 +156,7 @@ def run_prepared(
             drive = u, du, p, t, t1 - t, step, tolerance
             x, status, began = _moved(kernel, x, *drive, lambda time: report(time / stop))
             seconds += clock.perf_counter() - begin
+            # a failure: an input that has no value is named first, then what the kernel knows
             if status.code != OK:
                 for item in exact:
                     item.column(np.linspace(status.time, min(status.time + step, end), PROBES))
@@ -162,6 +167,7 @@ def run_prepared(
         report(end / stop)
         if stands and (k + 1) % stride == 0:
             stands.append(Stand(end, x, drives.at(end)))
+    # the result, with notices
     note(stop, x, drives.at(stop))
     table = np.array(rows)[:, : len(shown)]
     return Result(
@@ -183,7 +189,16 @@ def run_prepared(
 
 
 def _moved(
-    kernel: Any, x: Any, u: Any, du: Any, p: Any, t: float, span: float, step: float, tolerance: float, told: Progress
+    kernel: Any,
+    x: Any,
+    u: Any,
+    du: Any,
+    p: Any,
+    t: float,
+    span: float,
+    step: float,
+    tolerance: float,
+    progress: Progress,
 ) -> tuple[Any, Status, float]:
     """Return state and status after a span, and when the last call began: a user can interrupt between short ones.
 
@@ -200,7 +215,7 @@ def _moved(
         substeps, done = substeps + status.substeps, status.time - t
         if status.code != UNFINISHED:
             return x, status._replace(substeps=substeps), began
-        told(t + done)
+        progress(t + done)
     if n <= CALL:
         return *kernel.advance(x, u, du, p, t, span / n, n), t
     for first in range(0, n, CALL):
@@ -209,7 +224,7 @@ def _moved(
         substeps, done = substeps + status.substeps, (first + CALL) * (span / n)
         if status.code != OK or first + CALL >= n:
             break
-        told(t + done)
+        progress(t + done)
     return x, status._replace(substeps=substeps), began
 
 
@@ -252,14 +267,14 @@ def _most_changed(states: Sequence[Any]) -> int:
 
 def _replayed(kernel: Any, first: Stand, end: float, p: Any, step: float) -> list[Stand]:
     """Return where a motion stands step by step up to a time, its inputs held; at most so many steps as are kept."""
-    found, still = [first], vector([0.0] * len(first.u))
+    stands, still = [first], vector([0.0] * len(first.u))
     n = min(count(end - first.t, step), MOST_STANDS)
     for k in range(n):
-        x, status = kernel.advance(found[-1].x, first.u, still, p, found[-1].t, step, 1)
+        x, status = kernel.advance(stands[-1].x, first.u, still, p, stands[-1].t, step, 1)
         if status.code != OK:
             break
-        found.append(Stand(first.t + (k + 1) * step, x, first.u))
-    return found if len(found) > 1 else [first, first]
+        stands.append(Stand(first.t + (k + 1) * step, x, first.u))
+    return stands if len(stands) > 1 else [first, first]
 
 
 def _energy_notices(

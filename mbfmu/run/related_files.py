@@ -13,12 +13,12 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from mbfmu.errors import UsageError
 
 VERSION = "1.0.0-alpha.1"
-"""Version of the layered standard."""
+"""Version of the layered standard FMI-LS-REF that the files follow."""
 NAME = "org.fmi-standard.fmi-ls-ref"
-"""Its name, after which its folder is called."""
+"""Name of the layered standard FMI-LS-REF, which is also that of its folder in an FMU."""
 MANIFEST = "fmi-ls-manifest.xml"
 DOCUMENT = "documentation/fmi-ls-ref.txt"
-"""Place of the text on these files in an FMU."""
+"""Path, inside an FMU, of the text on its reference files."""
 CLAIM = "Layered Standard providing information on related files included in an FMU."
 """Description of the layered standard, which its schema fixes."""
 

@@ -65,9 +65,9 @@ def simulate(run: SimulateArguments) -> Result:
         raise UsageError("--start and --timeout are for an .fmu: a model runs from 0")
     if not (math.isfinite(run.stop) and run.stop > 0):
         raise UsageError(f"the stop time is {run.stop} s; it must be a positive number")
-    given = courses(run.inputs, run.input_hold)
-    prepared = prepare_run(model_of(run.model, run.values), run, formulas(given), run.energy_balance)
-    return _warned(run_prepared(prepared, run.stop, run.output_interval, given, report, show=run.show))
+    inputs = courses(run.inputs, run.input_hold)
+    prepared = prepare_run(model_of(run.model, run.values), run, formulas(inputs), run.energy_balance)
+    return _warned(run_prepared(prepared, run.stop, run.output_interval, inputs, report, show=run.show))
 
 
 def _of_fmu(run: SimulateArguments, path: Path, report: Progress) -> Result:

@@ -62,10 +62,10 @@ class Simulation:
     """
 
     def __new__(cls, *_: Any, batch: int | None = None, **__: Any) -> "Simulation":
-        """Return one of many instances where a batch is asked for.
+        """Return one of many instances where a batch is requested.
 
         Raises:
-            UsageError: it is asked of a class that is derived from that of a single instance.
+            UsageError: the request is to a class that is derived from that of a single instance.
         """
         if batch is None:
             return super().__new__(cls)
@@ -118,8 +118,8 @@ class Simulation:
         self.input_names = tuple(item.name for item in outline.inputs)
         self.output_names = tuple(item.name for item in outline.outputs)
         self.units = {item.name: item.unit for item in (*outline.inputs, *outline.outputs)}
-        self._inputs = {name: place for place, name in enumerate(self.input_names)}
-        self._outputs = {name: place for place, name in enumerate(self.output_names)}
+        self._inputs = {name: index for index, name in enumerate(self.input_names)}
+        self._outputs = {name: index for index, name in enumerate(self.output_names)}
         self._types = tuple(item.type for item in outline.inputs)
 
     def _marked(self, *more: int) -> int:
@@ -175,8 +175,8 @@ class Simulation:
             self._x, u, self._still, self._p, self._time, dt, self._step, self._tolerance
         )
         if failure is not None:
-            given = self._x, u, self._still, self._p, self._time, self._step, self._tolerance
-            raise StepError(facts(self._prepared).explained(self._kernel, failure, *given))
+            supplied = self._x, u, self._still, self._p, self._time, self._step, self._tolerance
+            raise StepError(facts(self._prepared).explained(self._kernel, failure, *supplied))
         self._u, self._x, self._y, self._time = u, x, y, self._time + dt
         return self.outputs
 
@@ -231,16 +231,17 @@ class Simulation:
                 if name not in self._inputs:
                     known = nearest(str(name), self.input_names)
                     raise UnknownNameError(f"'{self.name}' has no input '{name}'; {known}")
-                place = self._inputs[name]
-                values[place] = _number(name, value, self._types[place])
+                index = self._inputs[name]
+                values[index] = _number(name, value, self._types[index])
             return vector(values)
-        given = numbers(inputs)
-        if given.shape != (len(self.input_names),):
+        values_supplied = numbers(inputs)
+        if values_supplied.shape != (len(self.input_names),):
             wanted = (
                 f"a dictionary, or {len(self.input_names)} numbers for {', '.join(self.input_names) or 'no inputs'}"
             )
             raise UsageError(f"step: inputs = {reprlib.repr(inputs)}: inputs are {wanted}")
-        shown = np.asanyarray(inputs) if np.isnan(given).any() else given  # a message shows what was given
+        # a value that is no number stays as the caller supplies it, for the message
+        shown = np.asanyarray(inputs) if np.isnan(values_supplied).any() else values_supplied
         items = zip(self.input_names, shown.tolist(), self._types, strict=True)
         return vector(_number(name, value, type) for name, value, type in items)
 
@@ -276,10 +277,10 @@ def span_of(dt: Any, step: float, time: float = 0.0) -> float:
 
 def _number(name: str, value: Any, type: VariableType) -> float:
     """Return a value of an input as a float; raise a UsageError if it is none of the input's type."""
-    found = number(value)
-    if not abs(found) <= LIMITS["largest"]:
+    real = number(value)
+    if not abs(real) <= LIMITS["largest"]:
         shown = reprlib.repr(value)
         raise UsageError(f"input {name} = {shown} must be a finite number of at most {LIMITS['largest']:g}")
-    if not is_value(found, type):
+    if not is_value(real, type):
         raise UsageError(f"input {name} = {value!r} must be {VALUES_OF[type]}")
-    return found
+    return real

@@ -55,7 +55,7 @@ PLACES = (
     "beam2.frame_b",
     *(name for part, rod in CYLINDERS for name in (part, f"{part}.frame_b", rod)),
 )
-"""Frames whose places are recorded; the crane is drawn by them."""
+"""Frames whose positions are recorded, from which the crane is drawn."""
 SHOWN = (
     *(f"{axis}.{quantity}" for quantity in "fsv" for axis in AXES), "beam1.phi", "beam2.phi",
     *(f"{place}.r_0[{number}]" for place in PLACES for number in (1, 2)), "energy.total", *RESIDUALS,

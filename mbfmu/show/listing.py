@@ -55,7 +55,7 @@ Row = dict[str, Any]
 
 def models() -> list[Row]:
     """Return the models in models/."""
-    found = []
+    rows = []
     for name in known_models():
         system = load(name)
         if isinstance(system, model.Sampled):
@@ -70,7 +70,7 @@ def models() -> list[Row]:
             moves = [item.name for item in system.components if isinstance(item, model.Joint)]
         called = {full: name for name, full in getattr(system, "names", {}).items()}
         parameters = [called.get(item.name, item.name) for item in system.parameters]
-        found.append(
+        rows.append(
             {
                 "name": name,
                 "what_it_is": system.description,
@@ -78,7 +78,7 @@ def models() -> list[Row]:
                 "parameters": parameters,
             }
         )
-    return found
+    return rows
 
 
 def steppers() -> list[Row]:
@@ -104,12 +104,12 @@ def components() -> list[Row]:
 
     Those that other installed packages register come last.
     """
-    found: dict[str, type[Component]] = {}
+    kinds: dict[str, type[Component]] = {}
     for name in model.__all__:
         kind = getattr(model, name)
         if isinstance(kind, type) and issubclass(kind, Component) and name not in BASES:
-            found[name] = kind
-    found |= registered(COMPONENTS, Component, found)
+            kinds[name] = kind
+    kinds |= registered(COMPONENTS, Component, kinds)
     return [
         {
             "name": name,
@@ -119,7 +119,7 @@ def components() -> list[Row]:
             },
             "formulas": {item.name: item.metadata["law"].unit for item in fields(kind) if "law" in item.metadata},
         }
-        for name, kind in found.items()
+        for name, kind in kinds.items()
     ]
 
 
@@ -159,8 +159,8 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
     if not dae.n:  # a mechanism has too many outputs to list
         listed["outputs"] = _named(item for item in dae.outputs if item.kind == "output")
     listed["parameters"] = _named(dae.parameters)
-    rows += [(what, len(names), names) for what, names in listed.items()]
-    counts = [{"what": what, "how_many": number, "which": which} for what, number, which in rows]
+    rows += [(quantity, len(names), names) for quantity, names in listed.items()]
+    counts = [{"what": quantity, "how_many": count, "which": which} for quantity, count, which in rows]
     if not isinstance(system, model.System):
         return {"counts": counts}
     mechanism = model.flatten(system)
@@ -188,9 +188,9 @@ def _network(mechanism: model.Mechanism) -> dict[str, list[Row]]:
             }
         )
     wires = []
-    for prefix, given in mechanism.wires:
-        source, target = (mechanism.names.get(prefix + end, prefix + end) for end in (given.source, given.target))
-        wires.append({"from": source, "to": target, "factor": given.factor, "offset": given.offset})
+    for prefix, wire in mechanism.wires:
+        source, target = (mechanism.names.get(prefix + end, prefix + end) for end in (wire.source, wire.target))
+        wires.append({"from": source, "to": target, "factor": wire.factor, "offset": wire.offset})
     return {"blocks": blocks, "wires": wires}
 
 
@@ -223,8 +223,8 @@ def _parts(tree: JointTree, roles: tuple[Role, ...]) -> dict[str, list[Row]]:
     hangs = {edge.far: edge.path or edge.start for edge in spanning.order}
     role_of = {item.joint: item for item in roles}
     bodies = [
-        {"number": number, "parts": list(group.parts), "hangs_on": hangs.get(number, "the world")}
-        for number, group in enumerate(tree.bodies.groups)
+        {"number": index, "parts": list(group.parts), "hangs_on": hangs.get(index, "the world")}
+        for index, group in enumerate(tree.bodies.groups)
     ]
     joints = []
     for path, joint in mechanism.of(model.Joint).items():
@@ -245,5 +245,5 @@ def _parts(tree: JointTree, roles: tuple[Role, ...]) -> dict[str, list[Row]]:
                 "because": role_of[path].reason,
             }
         )
-    loops = [{"number": number, "joints": list(way)} for number, way in enumerate(spanning.loops, 1)]
+    loops = [{"number": index, "joints": list(way)} for index, way in enumerate(spanning.loops, 1)]
     return {"bodies": bodies, "joints": joints, "loops": loops}

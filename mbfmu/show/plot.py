@@ -94,8 +94,8 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None, title: str 
     rows = figure.subplots(len(drawn), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for axes, (label, curves) in zip(rows, drawn, strict=True):
         residuals = curves.keys() <= {*RESIDUALS}
-        for number, (name, values) in enumerate(list(curves.items())[:most]):
-            style = {"color": f"C{number % COLOURS}", "linestyle": STYLES[number // COLOURS]}
+        for index, (name, values) in enumerate(list(curves.items())[:most]):
+            style = {"color": f"C{index % COLOURS}", "linestyle": STYLES[index // COLOURS]}
             shown = np.where(values, np.maximum(np.abs(values), FLOOR), np.nan) if residuals else values
             axes.plot(
                 result.time,
@@ -175,7 +175,7 @@ def round_off(result: Result) -> float:
     return ROUND_OFF * max([1.0, *sizes])
 
 
-def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
+def plot_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
     """Draw work against precision: the error of each stepper over the time of the run, one point for each step.
 
     Raises:
@@ -185,22 +185,24 @@ def plot_comparison(found: Comparison, path: str | os.PathLike[str]) -> Path:
     figure = Figure(figsize=(11, 6), layout="constrained")
     axes = figure.subplots()
     curves: dict[str, list[tuple[float, float]]] = {}
-    for row in found.rows:
+    for row in comparison.rows:
         if math.isfinite(row.error):
             curves.setdefault(row.stepper, []).append((row.ms, max(row.error, FLOOR)))
-    for number, (stepper, points) in enumerate(curves.items()):
+    for index, (stepper, points) in enumerate(curves.items()):
         axes.loglog(
             *zip(*points, strict=True),
-            marker=MARKERS[number % len(MARKERS)],
-            linestyle="-" if number < COLOURS else "--",
-            fillstyle="full" if number < COLOURS else "none",
+            marker=MARKERS[index % len(MARKERS)],
+            linestyle="-" if index < COLOURS else "--",
+            fillstyle="full" if index < COLOURS else "none",
             label=stepper,
             linewidth=1.2,
         )
-    axes.axhline(max(found.accuracy, FLOOR), color="k", linestyle=":", linewidth=1, label="accuracy of the reference")
+    axes.axhline(
+        max(comparison.accuracy, FLOOR), color="k", linestyle=":", linewidth=1, label="accuracy of the reference"
+    )
     axes.set_xlabel("time of the run [ms]")
     axes.set_ylabel("largest error of the joint coordinates at the end [rad or m]")
-    axes.set_title(verbatim(f"{found.model}, {found.stop:g} s"))
+    axes.set_title(verbatim(f"{comparison.model}, {comparison.stop:g} s"))
     axes.grid(alpha=0.3, which="both")
     figure.legend(loc="outside right upper", fontsize="small")
     return save(figure, path)
@@ -223,8 +225,8 @@ def plot_bode(
     """
     figure = Figure(figsize=(10, 6.5), layout="constrained")
     rows = figure.subplots(2, 1, sharex=True)
-    for number, (name, pair) in enumerate(list(curves.items())[:MOST_CHOSEN]):
-        style = {"color": f"C{number % COLOURS}", "linestyle": STYLES[number // COLOURS], "linewidth": 1.2}
+    for index, (name, pair) in enumerate(list(curves.items())[:MOST_CHOSEN]):
+        style = {"color": f"C{index % COLOURS}", "linestyle": STYLES[index // COLOURS], "linewidth": 1.2}
         for axes, values in zip(rows, pair, strict=True):
             axes.semilogx(frequency, np.where(np.isfinite(values), values, np.nan), label=verbatim(name), **style)
     for axes, label in zip(rows, ("gain [dB]", "phase [deg]"), strict=True):
@@ -298,13 +300,13 @@ def plot_locus(
 
 
 def plot_workspace(
-    places: Array, regularity: Array, axes: Mapping[str, Array], frame: str, path: str | os.PathLike[str], title: str
+    positions: Array, regularity: Array, axes: Mapping[str, Array], frame: str, path: str | os.PathLike[str], title: str
 ) -> Path:
-    """Draw the places that a frame reaches, coloured by how far they are from singular positions.
+    """Draw the positions that a frame reaches, coloured by how far they are from singular positions.
 
     Args:
-        places: m, shape (one entry for each driven axis, 2 or 3); NaN where a point of the grid is not reached.
-        regularity: of each place, 0 in a singular position, shape (one entry for each driven axis).
+        positions: m, shape (one entry for each driven axis, 2 or 3); NaN where a point of the grid is not reached.
+        regularity: of each position, 0 in a singular position, shape (one entry for each driven axis).
         axes: values of the driven axes, by name.
         frame: name of the frame.
         path: path of the picture, whose suffix determines the format.
@@ -314,13 +316,13 @@ def plot_workspace(
         UsageError: the suffix names no format.
         MbfmuError: the file cannot be written.
     """
-    dim = places.shape[-1]
+    dim = positions.shape[-1]
     figure = Figure(figsize=(8, 6.5), layout="constrained")
     drawn: Any = figure.add_subplot(projection="3d" if dim == 3 else None)
     for axis in range(len(axes)):  # the lines along which one driven axis moves
-        for line in np.moveaxis(places, axis, -2).reshape(-1, places.shape[axis], dim):
+        for line in np.moveaxis(positions, axis, -2).reshape(-1, positions.shape[axis], dim):
             drawn.plot(*line.T, color="0.8", linewidth=0.7, zorder=1)
-    dots = places.reshape(-1, dim)
+    dots = positions.reshape(-1, dim)
     shown = drawn.scatter(*dots.T, c=regularity.ravel(), s=10, cmap="viridis", vmin=0.0, zorder=2)
     figure.colorbar(shown, ax=drawn, label="regularity (0: singular)", aspect=40, shrink=0.8)
     drawn.set_xlabel("x [m]")
@@ -336,7 +338,7 @@ def plot_workspace(
 
 
 def plot_modes(
-    places: Array,
+    positions: Array,
     faces: npt.NDArray[np.int64],
     shapes: Sequence[Array],
     frequencies: Array,
@@ -345,7 +347,7 @@ def plot_modes(
     """Draw a body as each of its modes deforms it, coloured by how far each node moves.
 
     Args:
-        places: places of the nodes at rest, m, shape (N, 3).
+        positions: positions of the nodes at rest, m, shape (N, 3).
         faces: corners of the faces of its surface, shape (f, 3 or 4); without any, the nodes are drawn.
         shapes: displacements of the nodes in each mode, shape (N, 3), of which the largest is 1.
         frequencies: frequency of each mode, Hz.
@@ -360,23 +362,26 @@ def plot_modes(
     columns = min(4, len(shapes))
     rows = -(-len(shapes) // columns)
     figure = Figure(figsize=(3.2 * columns, 2.4 * rows), layout="constrained")
-    size = float(np.ptp(places, axis=0).max())
-    for number, (shape, frequency) in enumerate(zip(shapes, frequencies, strict=True), 1):
-        axes: Any = figure.add_subplot(rows, columns, number, projection="3d")
-        moved = places + LARGEST_MOVE * size * shape
+    size = float(np.ptp(positions, axis=0).max())
+    for index, (shape, frequency) in enumerate(zip(shapes, frequencies, strict=True), 1):
+        axes: Any = figure.add_subplot(rows, columns, index, projection="3d")
+        moved = positions + LARGEST_MOVE * size * shape
         far = np.linalg.norm(shape, axis=1)
         if len(faces):
             colours = matplotlib.colormaps["viridis"](far[faces].mean(axis=1))
             axes.add_collection3d(Poly3DCollection(moved[faces], facecolors=colours, edgecolors="k", linewidths=0.1))
         else:
             axes.scatter(*moved.T, c=far, s=4)
-        low, high = np.minimum(moved.min(axis=0), places.min(axis=0)), np.maximum(moved.max(axis=0), places.max(axis=0))
+        low, high = (
+            np.minimum(moved.min(axis=0), positions.min(axis=0)),
+            np.maximum(moved.max(axis=0), positions.max(axis=0)),
+        )
         spans = np.maximum(high - low, 0.05 * size)
         for set_limits, a, b in zip((axes.set_xlim, axes.set_ylim, axes.set_zlim), low, low + spans, strict=True):
             set_limits(a, b)
         axes.set_box_aspect(spans)
         axes.set_axis_off()
-        axes.set_title(f"mode {number}: {frequency:.4g} Hz", fontsize="small")
+        axes.set_title(f"mode {index}: {frequency:.4g} Hz", fontsize="small")
     return save(figure, path)
 
 

@@ -91,7 +91,7 @@ def equilibrium(
 
 
 def equilibrium_of(
-    system: Model, dae: Dae, hold: Mapping[str, float], given: Mapping[str, Any], free: tuple[str, ...] = ()
+    system: Model, dae: Dae, hold: Mapping[str, float], values: Mapping[str, Any], free: tuple[str, ...] = ()
 ) -> Equilibrium:
     """Return the equilibrium of equations; arguments and errors as for `equilibrium`.
 
@@ -99,10 +99,10 @@ def equilibrium_of(
         system: the model.
         dae: its equations.
         hold: values by name.
-        given: values that the result passes on, by name.
+        values: values that the result passes on, by name.
         free: names of what is unknown too.
     """
     problem = EquilibriumProblem(dae, SearchStart.of(dae, hold), free, dict(hold))
     first, others, notices = search(problem)
-    found = [told(system, problem, item, given, notices) for item in (first, *others)]
-    return replace(found[0], branches=tuple(found[1:]))
+    equilibria = [told(system, problem, item, values, notices) for item in (first, *others)]
+    return replace(equilibria[0], branches=tuple(equilibria[1:]))

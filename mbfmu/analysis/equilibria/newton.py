@@ -21,7 +21,7 @@ MOST_STEPS = 200
 LONGEST = 0.3
 """Longest correction of a coordinate, m or rad."""
 FARTHEST = 1000.0
-"""Longest way of a coordinate that is followed, m or rad."""
+"""Largest displacement of a coordinate from its start that the search follows, m or rad."""
 HALVINGS = 20
 """Largest number of times that a correction is halved."""
 RANK = 1e-9
@@ -46,7 +46,7 @@ class Found:
         gaps: distance of the unknowns from meeting each equation, relative to their sizes.
         rank: of J.
         loose: unknowns that nothing determines: an orthonormal basis, shape (number, n_x).
-        settled: whether no further correction is asked for.
+        settled: whether no further correction is needed.
         corrections: how many were made.
     """
 
@@ -101,8 +101,8 @@ class Slopes:
     def correction(self, f: Array) -> Array:
         """Return -J^+ f, relative to the columns' scales."""
         part = self.left[:, : self.rank].T @ (self.rows * f) / self.values[: self.rank]
-        found: Array = -(self.right[: self.rank].T @ part)
-        return found
+        step: Array = -(self.right[: self.rank].T @ part)
+        return step
 
 
 def newton(problem: EquilibriumProblem, x: Array, cut: float = RANK) -> Found:
@@ -112,29 +112,34 @@ def newton(problem: EquilibriumProblem, x: Array, cut: float = RANK) -> Found:
     settled, count = False, 0
     slopes = None
     while np.all(np.isfinite(f)) and np.all(np.isfinite(J)):
+        # the shortest correction of J dx = -f, scaled, by the singular values that count
         slopes = Slopes.of(J, sizes, kinds, cut)
         step = slopes.correction(f)
-        asked = float(np.linalg.norm(step))
+        size = float(np.linalg.norm(step))
         dx = step * slopes.columns
+        # settled: no unknown moves by more than round-off
         if np.max(np.abs(dx) / np.maximum(sizes, np.abs(x)), initial=0.0) <= SETTLED:
             settled = True
             break
         if count == MOST_STEPS:
             break
+        # damping: coordinates move by at most LONGEST, and the correction by the same slopes must fall,
+        # |dx(x + factor dx)| <= (1 - factor / 4) |dx|
         factor = min(1.0, LONGEST / max(float(np.max(np.abs(dx[:n]), initial=0.0)), LONGEST))
         for _ in range(HALVINGS):
             there = x + factor * dx
             f_there, J_there = evaluated(problem, there)
-            if np.all(np.isfinite(f_there)) and np.linalg.norm(slopes.correction(f_there)) <= (1 - factor / 4) * asked:
+            if np.all(np.isfinite(f_there)) and np.linalg.norm(slopes.correction(f_there)) <= (1 - factor / 4) * size:
                 break
             factor /= 2
-        else:  # nothing falls any more: round-off if the correction is small, else a place that it cannot leave
+        else:  # nothing falls any more: round-off if the correction is small, else a local minimum of the residual
             settled = bool(np.max(np.abs(dx) / np.maximum(sizes, np.abs(x)), initial=0.0) <= MET)
             break
         x, f, J, count = there, f_there, J_there, count + 1
     if slopes is None:
         gaps = np.full(len(f), math.inf)
         return Found(x, f, J, gaps, 0, np.zeros((0, len(x))), False, count)
+    # rank and null space of J at the end: what the equations leave open
     slopes = Slopes.of(J, sizes, kinds, RANK)
     loose = slopes.right[slopes.rank :] * slopes.columns
     return Found(x, f, J, np.abs(f) * slopes.rows, slopes.rank, loose, settled, count)

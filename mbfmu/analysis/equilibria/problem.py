@@ -64,12 +64,12 @@ def whole(dae: Dae, u: Any, p: Any, q: Array | None = None) -> Any:
     """
     if not dae.n_held + dae.n_w:
         return p
-    held, place = [0, *(u[k] for k in dae.sampled)] if dae.sampled else [], len(dae.parameters)
+    held, offset = [0, *(u[k] for k in dae.sampled)] if dae.sampled else [], len(dae.parameters)
     inserted = [*held, *[0.0] * dae.n_w]
     if isinstance(p, np.ndarray):
-        every = np.array([*p[:place], *inserted, *p[place:]])
+        every = np.array([*p[:offset], *inserted, *p[offset:]])
         return every if q is None else column(dae.followed(q, every, 0.0))
-    every = ca.vertcat(*p.elements()[:place], *inserted, *p.elements()[place:])
+    every = ca.vertcat(*p.elements()[:offset], *inserted, *p.elements()[offset:])
     return every if q is None else dae.followed(q, every, 0.0)
 
 
@@ -106,10 +106,10 @@ class EquilibriumProblem:
         drifts = column(dae.constraints.Phi_t(start.q, p, 0.0)), column(dae.constraints.g(start.q, p, 0.0))
         turning = [name for name in self.rates if self.hold.get(name)]
         self.moving = bool(turning) or any(np.any(item) for item in drifts)
-        for name in turning:  # its place along the motion stays
-            place = next(item.derivative_of for item in dae.outputs if item.name == name)
-            if place and place not in self.hold:
-                self.hold[place] = self.at_start(place)
+        for name in turning:  # its position along the motion stays
+            integral = next(item.derivative_of for item in dae.outputs if item.name == name)
+            if integral and integral not in self.hold:
+                self.hold[integral] = self.at_start(integral)
         self.first: Array = np.zeros(0)
         x, state = self._unknowns(inputs)
         rows = self._rows(state, whole(dae, state.u, state.p, start.q))
@@ -128,9 +128,9 @@ class EquilibriumProblem:
         rates = {f"{name} = {value:g}" for name, value in self.hold.items() if name in self.rates}
         rows = [kind == "speed" or name in rates for name, kind in zip(self.equations, self.kinds, strict=True)]
         slopes, gaps = np.array(J)[rows, n : 2 * n], column(f)[rows]
-        found = x.copy()
-        found[n : 2 * n] -= np.linalg.lstsq(slopes, gaps, rcond=None)[0]
-        return found if np.all(np.isfinite(found)) else x
+        moved = x.copy()
+        moved[n : 2 * n] -= np.linalg.lstsq(slopes, gaps, rcond=None)[0]
+        return moved if np.all(np.isfinite(moved)) else x
 
     def _unknowns(self, inputs: list[str]) -> tuple[SX, Unknowns]:
         """Return the symbols of the unknowns and the state they stand for; set names, sizes and first values."""
@@ -216,6 +216,7 @@ class EquilibriumProblem:
         def add(names: Iterable[str], kind: str, values: SX | list[SX]) -> None:
             rows.extend((name, kind, values[k]) for k, name in enumerate(names))
 
+        # outputs that appear in equations, with angles as they are counted from q
         turned = ca.SX.sym("turned", dae.n_angles)
         wanted = [name for name in self.hold if name not in dae.coordinates]
         quiet = [name for name in self.rates if name not in self.hold] if self.moving else []
@@ -231,6 +232,7 @@ class EquilibriumProblem:
         def counted(value: SX) -> SX:
             return ca.substitute(value, turned, angles) if dae.n_angles else value
 
+        # constraints Phi = 0; in a motion C v + c = 0, rates that are not held and accelerations zero; at rest a = 0
         add((f"constraint of {name}" for name in dae.row_names), "constraint", dae.constraints.Phi(q, p, zero))
         if self.moving:
             speeds = dae.constraints.C(q, p, zero) @ v + dae.constraints.c(q, p, zero)
@@ -240,11 +242,13 @@ class EquilibriumProblem:
             add((f"{name} = 0" for name in self.gains), "acceleration", [counted(y[name]) for name in self.gains])
         else:
             add((f"acceleration of {name}" for name in dae.coordinates), "acceleration", a)
+        # states at rest: z' = 0, and memory that a sampling leaves as it is
         flow = dae.equations.flow(q, v, z, u, p, zero) / ca.DM(dae.nominal_states) if dae.n_z else ca.SX(0, 1)
         add((f"rate of {item.name}" for item in dae.states), "flow", flow)
         if dae.sampling:
             after = dae.sampling.update(q, v, z, u, p, zero, ca.SX.ones(dae.n_c))
             add((f"sampling of {item.name}" for item in dae.sampling.memory), "flow", after - p[dae.n_p - dae.n_d :])
+        # what is held at its value; angles up to full turns
         for name, value in self.hold.items():
             if name in dae.coordinates:
                 gap = q[dae.coordinates.index(name)] - value
@@ -267,12 +271,12 @@ def chains(dae: Dae) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
     shown = {dae.full_names.get(item.name, item.name): item for item in dae.outputs if item.kind == "output"}
     owners = {item.name for item in dae.skeleton.joints} if dae.skeleton else {""}
     owners |= {name.rpartition(".")[0] for name in dae.coordinates if name in shown}
-    own = [item for name, item in shown.items() if name.rpartition(".")[0] in owners]
-    differentiated = {item.derivative_of for item in own}
-    gains = [item for item in own if item.derivative_of and item.name not in differentiated]
+    signals = [item for name, item in shown.items() if name.rpartition(".")[0] in owners]
+    differentiated = {item.derivative_of for item in signals}
+    gains = [item for item in signals if item.derivative_of and item.name not in differentiated]
     rates = tuple(item.derivative_of for item in gains if item.derivative_of)
     last = {*rates, *(item.name for item in gains)}
-    return tuple(item.name for item in own if item.name not in last), rates, tuple(item.name for item in gains)
+    return tuple(item.name for item in signals if item.name not in last), rates, tuple(item.name for item in gains)
 
 
 def outputs_at(dae: Dae, at: Unknowns, p: Any) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Equilibrium: the state that was found, and the start file that takes a run there."""
+"""Equilibrium: the state of rest or steady motion, and the start file that takes a run there."""
 
 import json
 import math
@@ -39,7 +39,7 @@ STABLE, UNSTABLE, UNDECIDED = "stable", "unstable", "undecided on the imaginary 
 
 @dataclass(frozen=True)
 class Item:
-    """A quantity of an equilibrium that was asked for or found.
+    """A quantity of an equilibrium that was held or computed.
 
     Args:
         name: full dotted name.
@@ -62,14 +62,14 @@ class Equilibrium:
 
     Args:
         name: of the model.
-        items: what was held, and what was found: coordinates of joints, first-order states, freed inputs, freed
+        items: what was held, and what was computed: coordinates of joints, first-order states, freed inputs, freed
             parameters.
         values: start values, inputs and parameters by name, with which the model starts there, as `with_values` takes
             them.
         outputs: all outputs there, by name, such as the forces in springs and joints.
         eigenvalues: of the linearization there, 1/s, each conjugate pair once; parts that are round-off are 0. There
             are none for a steady motion in coordinates of which more than those of the held rates move, or which is
-            steady at one place only.
+            steady at one position only.
         unknowns: names of what was solved for.
         equations: names of the equations.
         residual: what remains, at most: of accelerations, m/s2 or rad/s2, of rates of states in units of their nominal
@@ -144,32 +144,33 @@ def read_start(path: str | os.PathLike[str]) -> dict[str, Any]:
     source = Path(path)
     parse: Callable[[str], Any] = json.loads if ending_of(source, ENDINGS) == ".json" else tomllib.loads
     try:
-        found = parse(source.read_text(encoding="utf-8"))
+        content = parse(source.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise MbfmuError(f"cannot read the start file '{path}': {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise MbfmuError(f"the start file '{path}' must hold values by name")
-    for name, value in found.items():
+    for name, value in content.items():
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise MbfmuError(
                 f"the start file '{path}': {name} = {value!r} must be a number, or a text as --set takes it"
             )
-    return found
+    return content
 
 
 def told(
-    system: Model, problem: EquilibriumProblem, found: Found, given: Mapping[str, Any], notices: tuple[str, ...]
+    system: Model, problem: EquilibriumProblem, solution: Found, fixed: Mapping[str, Any], notices: tuple[str, ...]
 ) -> Equilibrium:
-    """Return what was found, with the values that start a run there.
+    """Return an equilibrium as users see it, with the values that start a run there.
 
     Args:
         system: the model.
         problem: unknowns and equations.
-        found: their solution.
-        given: values that are passed on, by name.
+        solution: their solution.
+        fixed: values that are passed on, by name.
         notices: what a user should know about the search.
     """
-    dae, at = problem.dae, problem.at(found.x)
+    # outputs there; angles with the full turns of the start
+    dae, at = problem.dae, problem.at(solution.x)
     p = whole(dae, at.u, at.p, at.q)
     y = outputs_at(dae, at, p) | {name: problem.hold.get(name, 0.0) for name in problem.rates if problem.moving}
     units = {item.name: item.unit for item in (*dae.outputs, *dae.inputs)}
@@ -177,9 +178,10 @@ def told(
     for name in problem.positions:
         if units[name] == "rad" and name not in dae.coordinates:  # known up to full turns
             y[name] += math.tau * round((problem.hold.get(name, first[name]) - y[name]) / math.tau)
+    # unknowns with their values: coordinates, states, free inputs and parameters
     items = [Item(name, units[name], "coordinate", y[name], first[name]) for name in problem.positions]
     begun = dict(zip(problem.names, problem.first.tolist(), strict=True))
-    values = dict(zip(problem.names, found.x.tolist(), strict=True))
+    values = dict(zip(problem.names, solution.x.tolist(), strict=True))
     items += [
         Item(item.name, item.unit, "state", values[item.name], begun[item.name])
         for item in dae.states
@@ -192,16 +194,18 @@ def told(
             for item in signals
             if item.name in problem.free
         ]
+    # what is held
     shown = {item.name for item in items}
     held = [Item(name, units[name], "held", y[name], first[name]) for name in problem.hold]
     held += [Item(name, units[name], "held", value, value) for name, value in problem.given.items()]
     items = [replace(item, role="held") if item.name in problem.hold else item for item in items]
     items += [item for item in held if item.name not in shown]
+    # stability by the eigenvalues, where these say something about it
     timed: tuple[str, ...] = ()
     if _depends_on_time(dae):
         timed = (f"{dae.name}: the equations depend on the time: this is the balance at t = 0",)
-    values_there = eigenvalues(problem, found)
-    if not lasts(problem, found):
+    values_there = eigenvalues(problem, solution)
+    if not lasts(problem, solution):
         moved = ", ".join(name for name in problem.hold if problem.hold[name] and name in problem.rates)
         timed += (
             f"{dae.name}: the motion is steady at this place only, as forces change where {moved} leads: it does not "
@@ -209,16 +213,17 @@ def told(
         )
     elif problem.moving and not values_there.size:
         timed += (f"{dae.name}: the stability of a steady motion is judged in joint coordinates only",)
+    # the result, with the values that start a run there
     return Equilibrium(
         name=dae.name,
         items=tuple(items),
-        values={**given, **_start_values(system, problem, at, y)},
+        values={**fixed, **_start_values(system, problem, at, y)},
         outputs=y,
         eigenvalues=values_there,
         unknowns=problem.names,
         equations=problem.equations,
-        residual=float(np.max(np.abs(found.f), initial=0.0)),
-        corrections=found.corrections,
+        residual=float(np.max(np.abs(solution.f), initial=0.0)),
+        corrections=solution.corrections,
         notices=(*notices, *timed),
     )
 
@@ -238,22 +243,22 @@ def _depends_on_time(dae: Dae) -> bool:
 def _start_values(system: Model, problem: EquilibriumProblem, at: Unknowns, y: Mapping[str, float]) -> dict[str, Any]:
     """Return start values with which the assembly finds these coordinates and rates, and what was freed."""
     dae = problem.dae
-    found: dict[str, Any] = {}
+    starts: dict[str, Any] = {}
     if isinstance(system, System):
-        found |= _joint_starts(system, problem, at, y)
+        starts |= _joint_starts(system, problem, at, y)
     elif isinstance(system, LagrangianSystem):
-        found |= {name: y[name] for name in system.start_values()}
+        starts |= {name: y[name] for name in system.start_values()}
     known = dict(zip((item.name for item in dae.states), at.z.tolist(), strict=True))
-    found |= {item.name: known[item.name] for item in dae.states if item.start is not None}
+    starts |= {item.name: known[item.name] for item in dae.states if item.start is not None}
     inputs = dict(zip((item.name for item in dae.inputs), at.u.tolist(), strict=True))
-    own, memory = np.split(at.p, [len(dae.parameters)])
-    parameters = dict(zip((item.name for item in dae.parameters), own.tolist(), strict=True))
+    tunable, memory = np.split(at.p, [len(dae.parameters)])
+    parameters = dict(zip((item.name for item in dae.parameters), tunable.tolist(), strict=True))
     for item, value in zip(dae.sampling.memory if dae.sampling else (), memory.tolist(), strict=True):
-        found[item.name.replace("previous(", "").rstrip(")")] = value
+        starts[item.name.replace("previous(", "").rstrip(")")] = value
     for name in (*problem.given, *problem.free):
         if name in inputs or name in parameters:
-            found[name] = inputs.get(name, parameters.get(name))
-    return found
+            starts[name] = inputs.get(name, parameters.get(name))
+    return starts
 
 
 def _joint_starts(system: System, problem: EquilibriumProblem, at: Unknowns, y: Mapping[str, float]) -> dict[str, Any]:
@@ -265,16 +270,16 @@ def _joint_starts(system: System, problem: EquilibriumProblem, at: Unknowns, y: 
     called = {full: name for name, full in dae.full_names.items()}
     starts = {called.get(full, full): entry for full, entry in flatten(system).starts.items()}
     entries = {name: entry for name, entry in starts.items() if name in y and name in settable}
-    found: dict[str, Any] = {name: y[name] for name, entry in entries.items() if not entry.guess}
+    met: dict[str, Any] = {name: y[name] for name, entry in entries.items() if not entry.guess}
     rates = [name for name in problem.rates if name in settable]
     if problem.moving:
-        found |= {name: y[name] for name in rates}
-    others = [name for name in problem.positions if name in settable and name not in found]
+        met |= {name: y[name] for name in rates}
+    others = [name for name in problem.positions if name in settable and name not in met]
     if not dae.start.loops:
-        return found | {name: y[name] for name in others}
+        return met | {name: y[name] for name in others}
     p = whole(dae, at.u, at.p, at.q)
     units = {item.name: item.unit for item in dae.outputs}
-    positional = [name for name in found if not units[name].endswith("/s")]
+    positional = [name for name in met if not units[name].endswith("/s")]
     slopes = position_slopes(dae, at, p, [*positional, *others])
     rows = np.vstack([np.array(dae.constraints.Phi_q(at.q, p, 0.0)).reshape(dae.m, dae.n), slopes[: len(positional)]])
     groups: dict[str, list[int]] = {}
@@ -284,10 +289,10 @@ def _joint_starts(system: System, problem: EquilibriumProblem, at: Unknowns, y: 
         wider = np.vstack([rows, slopes[len(positional) :][group]])
         if _rank(wider) > _rank(rows):
             rows = wider
-            found |= {others[k]: y[others[k]] for k in group}
+            met |= {others[k]: y[others[k]] for k in group}
         else:
-            found |= {others[k]: f"guess({y[others[k]]!r})" for k in group}
-    return found
+            met |= {others[k]: f"guess({y[others[k]]!r})" for k in group}
+    return met
 
 
 def _rank(rows: Array) -> int:

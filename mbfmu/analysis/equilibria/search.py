@@ -26,23 +26,24 @@ from mbfmu.errors import UsageError
 Array = npt.NDArray[np.float64]
 
 COARSE = 0.03
-"""The same for a second try: where a whole line of equilibria bends, the first asks for corrections along it."""
+"""Singular value of the scaled slopes, relative to the largest, that counts as zero in a second try: where a line of
+equilibria bends, the first try makes corrections along it."""
 AROUND = (3.0, 1.0)
-"""Distances of other starts, m, rad or nominal sizes: nearly opposite, and beside."""
+"""Distances of further starts from the user's, m, rad or nominal sizes: nearly opposite, and beside."""
 UNEVEN = 0.05
 """Largest further shift of a start, for starts that are singular positions."""
 MOST_STARTS = 8
 """Largest number of freedoms along which other starts lie."""
 PARALLEL = 0.99
-"""Cosine from which two freedoms are one."""
+"""Cosine of the angle between two directions of motion from which they count as one."""
 SAME = 1e-6
 """Largest difference of two equilibria that count as one, relative to the sizes of the unknowns."""
 MOST_BRANCHES = 6
-"""Largest number of further equilibria that are told."""
+"""Largest number of further equilibria that are reported."""
 AS_NEAR = 1.1
 """Largest ratio of the distances of two equilibria from the start that makes them equally near."""
 LATER = (0.0, 0.37, 1.1)
-"""Times at which a steady motion is looked at, s."""
+"""Times at which a motion is compared with itself to see whether it is steady, s."""
 STEADY = 1e-6
 """Largest change of accelerations, m/s2 or rad/s2, and of scaled rates of states, 1/s, in a steady motion."""
 PLACE = "place"
@@ -61,30 +62,34 @@ def search(problem: EquilibriumProblem) -> tuple[Found, list[Found], tuple[str, 
     Raises:
         EquilibriumError: there is none, or it is not determined.
     """
+    # the equilibrium to which the start leads, which must be determined
     begin = _first(problem)
     if begin.met:
         refuse_loose(problem, begin)
-    found = [begin] if begin.met else []
-    seen = [_signature(problem, item) for item in found]
+    solutions = [begin] if begin.met else []
+    seen = [_signature(problem, item) for item in solutions]
+    # Newton's method from starts around it; every solution counts once
     loose = None
     for x in _around(problem):
         other = newton(problem, x)
         if other.met and other.rank < len(other.x):
             loose = loose or other
         elif other.met:
-            own = _signature(problem, other)
-            if not any(_is_one(own, signature) for signature in seen):
-                found.append(other)
-                seen.append(own)
-    inside = [item for item in found if not outside(problem, item)]
-    if loose and not found:
+            signature_of_other = _signature(problem, other)
+            if not any(_is_one(signature_of_other, signature) for signature in seen):
+                solutions.append(other)
+                seen.append(signature_of_other)
+    # those within the limits of the model
+    inside = [item for item in solutions if not outside(problem, item)]
+    if loose and not solutions:
         refuse_loose(problem, loose)
     if not inside:
-        raise failure(problem, found[0] if found else begin)
+        raise failure(problem, solutions[0] if solutions else begin)
 
     def distance(item: Found) -> float:
         return float(np.linalg.norm((item.x - problem.first) / problem.sizes))
 
+    # the first is that of the start, else the nearest; a stable one among those as near
     if begin in inside:
         others = sorted(inside[1:], key=distance)
         return begin, others[:MOST_BRANCHES], ()
@@ -116,6 +121,7 @@ def _brought(problem: EquilibriumProblem) -> Array:
     far = float(np.max(np.abs(gaps[held]), initial=0.0))
     if not LONGEST < far <= FARTHEST:
         return x
+    # the gap of what is held closes in equal parts, each by dq = -C^+ gap; further corrections close the loops
     for left in range(math.ceil(far / LONGEST), 0, -1):
         part = np.where(held, 1 / left, 1.0)
         for _ in range(CLOSINGS):
@@ -141,14 +147,17 @@ def _around(problem: EquilibriumProblem) -> Iterable[Array]:
     n_q = dae.n
     first_state = n_q * (2 if problem.moving else 1)
     states = range(first_state, first_state + sum(item.start is not None for item in dae.states))
+    # a small shift that differs from unknown to unknown, which leaves singular positions
     uneven = np.zeros(len(problem.first))
-    for number, k in enumerate([*range(n_q), *states], 1):
-        uneven[k] = UNEVEN * math.sin(number)
+    for index, k in enumerate([*range(n_q), *states], 1):
+        uneven[k] = UNEVEN * math.sin(index)
+    # directions in which the constraints leave the mechanism free, each once
     ways: list[Array] = []
     for k in range(n_q):
         ahead = _way(problem, problem.first, np.eye(n_q)[k])[0]
         if ahead.any() and not any(abs(ahead @ way) > PARALLEL for way in ways) and len(ways) < MOST_STARTS:
             ways.append(ahead / np.linalg.norm(ahead))
+    # where it comes to rest; beside the start; and from there along each direction and state
     if n_q and not problem.moving:
         yield _released(problem, _walked(problem, problem.first, uneven[:n_q], UNEVEN))
     for sign in (1.0, -1.0):
@@ -190,6 +199,7 @@ def _walked(problem: EquilibriumProblem, x: Array, ahead: Array, distance: float
     n, steps = problem.dae.n, math.ceil(distance / LONGEST)
     if not n:
         return x
+    # a step along the free part of the direction, then back onto the constraints
     for _ in range(steps):
         free, _ = _way(problem, x, ahead)
         size = float(np.max(np.abs(free), initial=0.0))
@@ -221,10 +231,10 @@ def _released(problem: EquilibriumProblem, x: Array) -> Array:
     return x
 
 
-def _signature(problem: EquilibriumProblem, found: Found) -> Array:
+def _signature(problem: EquilibriumProblem, solution: Found) -> Array:
     """Return numbers that are the same for one equilibrium, whatever full turns and signs of quaternions it came by."""
-    dae, at = problem.dae, problem.at(found.x)
-    numbers = list((found.x / problem.sizes)[dae.n * (2 if problem.moving else 1) :])
+    dae, at = problem.dae, problem.at(solution.x)
+    numbers = list((solution.x / problem.sizes)[dae.n * (2 if problem.moving else 1) :])
     if not dae.n:
         return np.array(numbers)
     y, units = outputs_at(dae, at, whole(dae, at.u, at.p, at.q)), {item.name: item.unit for item in dae.outputs}
@@ -246,18 +256,18 @@ def _is_one(one: Array, other: Array) -> bool:
     return bool(np.max(np.abs(one - other) / np.maximum(1, np.abs(other)), initial=0.0) <= SAME)
 
 
-def _stable(problem: EquilibriumProblem, found: Found) -> bool:
-    return not np.any(eigenvalues(problem, found).real > 0)
+def _stable(problem: EquilibriumProblem, solution: Found) -> bool:
+    return not np.any(eigenvalues(problem, solution).real > 0)
 
 
-def eigenvalues(problem: EquilibriumProblem, found: Found) -> npt.NDArray[np.complex128]:
+def eigenvalues(problem: EquilibriumProblem, solution: Found) -> npt.NDArray[np.complex128]:
     """Return the eigenvalues of the linearization there, 1/s, each conjugate pair once; none if it changes in time.
 
-    In a steady motion it does unless only coordinates move whose place the motion does not depend on; sampled blocks of
+    In a steady motion it does unless only coordinates move whose value the motion does not depend on; sampled blocks of
     several periods change it too.
     """
-    dae, at = problem.dae, problem.at(found.x)
-    if _others_move(problem, at) or not lasts(problem, found):
+    dae, at = problem.dae, problem.at(solution.x)
+    if _others_move(problem, at) or not lasts(problem, solution):
         return np.zeros(0, dtype=np.complex128)
     try:
         linear = linearized(dae, Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p, at.q), 0.0), ())
@@ -272,12 +282,12 @@ def _others_move(problem: EquilibriumProblem, at: Unknowns) -> bool:
     return any(abs(v) > SETTLED and name not in problem.hold for name, v in rates)
 
 
-def lasts(problem: EquilibriumProblem, found: Found) -> bool:
-    """Return whether a motion in which the held coordinates alone move stays steady: nothing depends on their places.
+def lasts(problem: EquilibriumProblem, solution: Found) -> bool:
+    """Return whether a motion in which the held coordinates alone move stays steady: nothing depends on their values.
 
     It is not judged where others move, such as quaternions, whose rates change.
     """
-    dae, at = problem.dae, problem.at(found.x)
+    dae, at = problem.dae, problem.at(solution.x)
     if not problem.moving or _others_move(problem, at):
         return True
     p = whole(dae, at.u, at.p, at.q)

@@ -122,19 +122,19 @@ def bode(point: BodeArguments) -> FrequencyResponse:
             inputs or outputs.
     """
     linear = _linearized(point, ())
-    places = [name for name in linear.outputs if name in (*linear.coordinates, *linear.states)]
-    return frequency_response(linear, point.frequency, point.sources, point.outputs or places)
+    positions = [name for name in linear.outputs if name in (*linear.coordinates, *linear.states)]
+    return frequency_response(linear, point.frequency, point.sources, point.outputs or positions)
 
 
 def _linearized(point: PointArguments, states: Sequence[str]) -> Linear:
     """Return the state-space form about a point, in some states; errors as for `linearize`."""
-    given = courses(point.inputs, point.input_hold)
+    inputs = courses(point.inputs, point.input_hold)
     model, outputs = point.model, tuple(point.outputs)
     if not isinstance(model, Model) and is_fmu(model):
         alien = {"states": states, **{name: getattr(point, name) for name in ("at", "stepper", "step", "coordinates")}}
         if wrong := [option for option, value in alien.items() if value]:
             raise UsageError(f"'{model}' is an FMU, which is linearized about its start: leave {', '.join(wrong)} out")
-        form = linearize_fmu(Path(model), point.values or {}, given, outputs)
+        form = linearize_fmu(Path(model), point.values or {}, inputs, outputs)
         return form if point.period is None else held(form, point.period)
     run = part_of(point, RunSettings)
-    return linearize_model(model_of(model, point.values), run, given, outputs, tuple(states), point.at, point.period)
+    return linearize_model(model_of(model, point.values), run, inputs, outputs, tuple(states), point.at, point.period)

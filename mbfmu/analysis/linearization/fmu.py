@@ -50,6 +50,7 @@ def linearize_fmu(
 
     from mbfmu.fmi.instance import Messages, instantiate
 
+    # the variables: states x, which have derivatives and start values, inputs u and outputs y
     description = read_fmu(path)
     if not _has_derivatives(path, description):
         raise FmuError(
@@ -65,6 +66,7 @@ def linearize_fmu(
         )
     inputs = [name for name, item in variables.items() if item.causality == "input"]
     chosen = outputs or tuple(name for name, item in variables.items() if item.causality == "output")
+    # what was supplied fits them
     for name in [*values, *given, *chosen]:
         if name not in every:
             raise UnknownNameError(f"'{path}' has no variable '{name}'; {nearest(name, every)}")
@@ -88,6 +90,7 @@ def linearize_fmu(
     def references(names: Any) -> list[Any]:
         return [variables[name].valueReference for name in names]
 
+    # an instance at its start, in initialisation mode
     with tempfile.TemporaryDirectory() as folder:
         call(fmpy.extract, str(path), unzipdir=folder)
         instance = call(instantiate, folder, description, path.stem, messages.note)
@@ -97,6 +100,7 @@ def linearize_fmu(
                 call(getattr(instance, f"set{kind}"), [every[name].valueReference], [value])
             call(instance.setupExperiment, startTime=0.0)
             call(instance.enterInitializationMode)
+            # slopes column by column: [A; C] e_k by states, [B; D] e_k by inputs
             rates = [rate_of[name] for name in states]
 
             def slopes(known: list[str]) -> Array:
@@ -116,6 +120,7 @@ def linearize_fmu(
             call(instance.exitInitializationMode)
         finally:
             instance.freeInstance()
+    # the form x' = A x + B u, y = C x + D u, and what it leaves out
     for text in _left_out(every.values(), {*rate_of, *rates}):
         warnings.warn(f"'{path}' {text}", ResultWarning, stacklevel=2)
     count = len(states)
@@ -135,10 +140,10 @@ def _left_out(variables: Collection[Any], differentiated: Collection[str]) -> It
         differentiated: names of those that are, or have, the time derivative of another.
     """
     clocks, others = ([item for item in variables if (item.type == "Clock") == wanted] for wanted in (True, False))
-    found = [*clocks, *(item for item in others if item.causality in {"output", "local"})]
-    discrete = [item.name for item in found if item.variability == "discrete" or item.type == "Clock"]
+    candidates = [*clocks, *(item for item in others if item.causality in {"output", "local"})]
+    discrete = [item.name for item in candidates if item.variability == "discrete" or item.type == "Clock"]
     known = {*discrete, *differentiated}
-    held = [item.name for item in found if item.initial == "exact" and item.name not in known]
+    held = [item.name for item in candidates if item.initial == "exact" and item.name not in known]
     if held:
         yield (
             f"has states whose time derivatives are no variables ({first_of(held, SHOWN)}), and this form holds them "

@@ -45,9 +45,9 @@ class Mode:
 
     def relative(self, rows: Sequence[int]) -> npt.NDArray[np.complex128]:
         """Return the entries of the shape in some rows, relative to the largest of them."""
-        found = self.shape[list(rows)]
-        largest = found[int(np.argmax(np.abs(found)))] if found.size else 1.0
-        return found / largest if largest else found
+        entries = self.shape[list(rows)]
+        largest = entries[int(np.argmax(np.abs(entries)))] if entries.size else 1.0
+        return entries / largest if largest else entries
 
     @property
     def frequency(self) -> float:
@@ -109,17 +109,17 @@ class Linear:
     @property
     def eigenvalues(self) -> npt.NDArray[np.complex128]:
         """Eigenvalues of A, 1/s, the least damped first; of a sampled-data form those of the same motion in time."""
-        found: npt.NDArray[np.complex128] = self._rates(np.linalg.eigvals(self.A).astype(np.complex128))
-        return found[np.lexsort((found.imag, -found.real))]
+        rates: npt.NDArray[np.complex128] = self._rates(np.linalg.eigvals(self.A).astype(np.complex128))
+        return rates[np.lexsort((rates.imag, -rates.real))]
 
     def _rates(self, values: npt.NDArray[np.complex128]) -> npt.NDArray[np.complex128]:
         """Return eigenvalues of A in 1/s: z = exp(s period), and s = -inf for what is forgotten at once."""
         if not self.period:
             return values
-        found = np.full(values.shape, complex(-math.inf, 0.0))
+        rates = np.full(values.shape, complex(-math.inf, 0.0))
         lasting = np.abs(values) > FORGOTTEN
-        found[lasting] = np.log(values[lasting]) / self.period
-        return found
+        rates[lasting] = np.log(values[lasting]) / self.period
+        return rates
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -130,37 +130,35 @@ class Linear:
             balanced, (scale, _) = matrix_balance(self.A, permute=False, separate=True)  # to its usual sizes
         values, left, right = eig(balanced, left=True, right=True)
         norm = float(np.linalg.norm(balanced, 2))
-        found = []
+        modes = []
         rates = self._rates(values.astype(np.complex128))
-        for number in np.argsort(values.imag, kind="stable"):
-            noise = _noise(left[:, number], right[:, number], norm)
-            if self.period and abs(values[number]) > FORGOTTEN:
-                noise /= abs(values[number]) * self.period
-            value = complex(
-                *(0.0 if abs(part) <= noise else float(part) for part in (rates[number].real, rates[number].imag))
-            )
-            if value.imag < 0 or (value.imag == 0 and values[number].imag < 0):
+        for k in np.argsort(values.imag, kind="stable"):
+            noise = _noise(left[:, k], right[:, k], norm)
+            if self.period and abs(values[k]) > FORGOTTEN:
+                noise /= abs(values[k]) * self.period
+            value = complex(*(0.0 if abs(part) <= noise else float(part) for part in (rates[k].real, rates[k].imag)))
+            if value.imag < 0 or (value.imag == 0 and values[k].imag < 0):
                 continue  # it shows with its conjugate
-            shape = scale * right[:, number]
+            shape = scale * right[:, k]
             largest = shape[int(np.argmax(np.abs(shape)))]
-            shares = np.abs(left[:, number] * right[:, number])
+            shares = np.abs(left[:, k] * right[:, k])
             if not shares.any():
-                shares = np.abs(right[:, number]) ** 2
-            found.append(Mode(value, shape / largest, shares / shares.sum()))
-        return tuple(sorted(found, key=lambda mode: (mode.eigenvalue.imag, -mode.eigenvalue.real)))
+                shares = np.abs(right[:, k]) ** 2
+            modes.append(Mode(value, shape / largest, shares / shares.sum()))
+        return tuple(sorted(modes, key=lambda mode: (mode.eigenvalue.imag, -mode.eigenvalue.real)))
 
     def participants(self, mode: Mode) -> dict[str, float]:
         """Return how much each coordinate, with its rate, or first-order state takes part in a mode, largest first."""
-        found: dict[str, float] = {}
+        totals: dict[str, float] = {}
         for state, share in zip(self.states, mode.shares.tolist(), strict=True):
-            place = place_of(state)
-            found[place] = found.get(place, 0.0) + share
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+            coordinate = place_of(state)
+            totals[coordinate] = totals.get(coordinate, 0.0) + share
+        return dict(sorted(totals.items(), key=lambda item: -item[1]))
 
     def data(self) -> dict[str, Any]:
         """Return everything as JSON data: matrices as rows, eigenvalues as [real, imaginary]."""
-        found = {name: getattr(self, name).tolist() for name in ARRAYS}
-        found |= {name: list(getattr(self, name)) for name in NAMES}
+        arrays = {name: getattr(self, name).tolist() for name in ARRAYS}
+        arrays |= {name: list(getattr(self, name)) for name in NAMES}
         modes = [
             {
                 "eigenvalue": [mode.eigenvalue.real, mode.eigenvalue.imag],
@@ -172,7 +170,7 @@ class Linear:
             for mode in self.modes
         ]
         eigenvalues = [[value.real, value.imag] for value in self.eigenvalues]
-        return found | {
+        return arrays | {
             "t0": self.t0,
             "period": self.period,
             "rest": self.rest,

@@ -36,7 +36,8 @@ from mbfmu.run.model import run_prepared
 PREFERENCE = 0.1
 """Weight of the columns of driven joints, by which the other joints depend on them unless that is badly conditioned."""
 IDLE = 64 * float(np.finfo(float).eps)
-"""Largest slope of the accelerations, relative to all, for a place on which none depends, such as that of a vehicle."""
+"""Largest slope of the accelerations in a coordinate on which none depends, such as the position of a vehicle, relative
+to their largest slope."""
 WORST = 1e10
 """Largest condition number of the equations that give all coordinates from chosen states."""
 
@@ -81,7 +82,7 @@ class Point(NamedTuple):
 
 
 def chosen_of(dae: Dae, outputs: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of the outputs that are asked for, or of all real ones that can be connected.
+    """Return the names of the requested outputs, or of all real ones that can be connected.
 
     Raises:
         UnknownNameError: there is no such output.
@@ -135,12 +136,12 @@ def point_of(
         x = prepared.initial_state(vector(u0), None if s is None else vector(s), vector(parameters), stepping=False)
     n_x, n_held = prepared.scheme.step.x.numel(), prepared.dae.n_p - len(dae.parameters)
     held = np.array(list(x)[n_x + dae.n_angles :][:n_held])  # the sampled inputs, as they last changed
-    own = np.concatenate([parameters, held])
-    start = prepared.scheme.read(list(x)[:n_x], own, time)
+    p_run = np.concatenate([parameters, held])
+    start = prepared.scheme.read(list(x)[:n_x], p_run, time)
     q0, v0, z0 = (np.array(item).ravel() for item in start)
-    p = own
-    if len(own) != dae.n_p:
-        p = np.array([*parameters, time, *u0[list(dae.sampled)], *own[len(own) - dae.n_w - dae.n_d :]])
+    p = p_run
+    if len(p_run) != dae.n_p:
+        p = np.array([*parameters, time, *u0[list(dae.sampled)], *p_run[len(p_run) - dae.n_w - dae.n_d :]])
     return Point(q0, v0, z0, u0, p, time)
 
 
@@ -169,14 +170,14 @@ def linearized(
     if entries := following(dae):
         own_period = common_period(dae, point.p, entries)
         if states or period not in {None, own_period}:
-            what = "states cannot be chosen" if states else f"its period is {own_period:g} s, not {period:g} s"
-            raise UsageError(f"{dae.name} has sampled blocks: {what}; leave that out")
+            fault = "states cannot be chosen" if states else f"its period is {own_period:g} s, not {period:g} s"
+            raise UsageError(f"{dae.name} has sampled blocks: {fault}; leave that out")
         return _sampled(dae, point, chosen, own_period, spin)
     if states:
-        found = _with_states(dae, states, chosen, lambda more: _continuous(dae, point, more, spin))
+        form = _with_states(dae, states, chosen, lambda more: _continuous(dae, point, more, spin))
     else:
-        found = _continuous(dae, point, chosen, spin)
-    return found if period is None else held_over(found, period)
+        form = _continuous(dae, point, chosen, spin)
+    return form if period is None else held_over(form, period)
 
 
 def _sampled(dae: Dae, point: Point, chosen: tuple[str, ...], period: float, spin: Array | None) -> Linear:
@@ -187,13 +188,13 @@ def _sampled(dae: Dae, point: Point, chosen: tuple[str, ...], period: float, spi
     assert dae.sampling is not None
     q0, v0, z0, u0, p0, t0 = point
     entries, n_u, now = list(following(dae)), len(u0), np.ones(dae.n_c)
-    place = len(p0) - dae.n_d
+    offset = len(p0) - dae.n_d
     m0 = np.array(dae.sampling.update(q0, v0, z0, u0, p0, t0, now)).ravel()
-    form, slopes = _slopes(dae, point._replace(p=np.array([*p0[:place], *m0])), chosen, spin)
+    form, slopes = _slopes(dae, point._replace(p=np.array([*p0[:offset], *m0])), chosen, spin)
     real = form.B.shape[1] - dae.n_d  # inputs that are no switches
     acting = [*range(real), *(real + k for k in entries)]
     form = replace(form, B=form.B[:, acting], D=form.D[:, acting], u0=form.u0[acting])
-    M_q, M_v, M_z, M_m, M_u = (np.array(item) for item in _remembered(dae)(q0, v0, z0, u0, m0, p0[:place], t0))
+    M_q, M_v, M_z, M_m, M_u = (np.array(item) for item in _remembered(dae)(q0, v0, z0, u0, m0, p0[:offset], t0))
     switches = [k for k in range(n_u) if dae.inputs[k].type != "Real"]
     M = np.hstack([M_q @ slopes.q + M_v @ slopes.v + M_z @ slopes.z, M_m[:, entries], np.delete(M_u, switches, axis=1)])
     names = tuple(dae.sampling.memory[k].name for k in entries)
@@ -218,15 +219,15 @@ def _memory(dae: Dae) -> tuple[str, ...]:
     return tuple(item.name for item in dae.sampling.memory) if dae.sampling else ()
 
 
-def _state_at(prepared: Prepared, at: float, given: Mapping[str, Course]) -> Any:
+def _state_at(prepared: Prepared, at: float, inputs: Mapping[str, Course]) -> Any:
     """Return the state x of a run at a time, s."""
-    found: list[Any] = []
+    last: list[Any] = []
 
     def watch(_: float, x: Any) -> None:
-        found[:] = [list(x)]
+        last[:] = [list(x)]
 
-    run_prepared(prepared, at, None, given, watch=watch)
-    return found[0]
+    run_prepared(prepared, at, None, inputs, watch=watch)
+    return last[0]
 
 
 class _Slopes(NamedTuple):
@@ -247,23 +248,27 @@ def _continuous(dae: Dae, point: Point, chosen: tuple[str, ...], spin: Array | N
 def _slopes(dae: Dae, point: Point, chosen: tuple[str, ...], spin: Array | None) -> tuple[Linear, _Slopes]:
     """Return the form about a point, with the memory of sampled blocks as further inputs, and the slopes."""
     q0, v0, z0, u0, p0, t0 = point
+    # the point, with the velocity that the spin S leaves over: v - S q
     S = ca.sparsify(ca.DM(np.zeros((dae.n, dae.n)) if spin is None else spin))
     v0 = v0 - np.array(S @ q0).ravel()
-    place = len(p0) - dae.n_d
-    u0 = np.concatenate([u0, p0[place:]])
+    offset = len(p0) - dae.n_d
+    u0 = np.concatenate([u0, p0[offset:]])
+    # slopes of a, z' and y there, with P = Phi_q, G, and K, the slope in q of the constraints on rates C v + c
     shown = _derivatives(dae, chosen, tuple(zip(*S.sparsity().get_triplet(), strict=True)))
-    a0, flow0, y0, P, G, K, *slopes = (np.array(item) for item in shown(q0, v0, z0, u0, p0[:place], t0, S.nonzeros()))
+    a0, flow0, y0, P, G, K, *slopes = (np.array(item) for item in shown(q0, v0, z0, u0, p0[:offset], t0, S.nonzeros()))
     if not all(np.all(np.isfinite(item)) for item in (a0, flow0, y0, P, G, K, *slopes)):
         raise UsageError(
             f"{dae.name}: the equations or their derivatives are not finite at these values; take smaller ones"
         )
     a_q, a_v, a_z, a_u, f_q, f_v, f_z, f_u, y_q, y_v, y_z, y_u = slopes
 
+    # constraints on variations: P dq = 0 gives dq = V xi; [P; G] dv + K dq = 0 gives dv = slope xi + W eta
     driven = {item.name.rpartition(".")[0] for item in dae.inputs}
     weight = np.array([PREFERENCE if name.rpartition(".")[0] in driven else 1.0 for name in dae.coordinates])
     free_q, V, _ = _dependent(P, weight)
     free_v, W, R = _dependent(np.vstack([P, G]), weight)
     slope = -R @ K @ V  # dv = slope xi + W eta
+    # A, of xi' = dq_free', eta' = da_free and z'
     by_place = np.vstack([(a_q @ V + a_v @ slope)[free_v], f_q @ V + f_v @ slope])
     idle = np.abs(by_place).max(axis=0, initial=0.0) <= IDLE * np.abs(a_q).max(initial=0.0)
     by_place[:, idle] = 0.0  # so that a double eigenvalue 0 does not become two of the root of the round-off
@@ -272,8 +277,10 @@ def _slopes(dae: Dae, point: Point, chosen: tuple[str, ...], spin: Array | None)
         [by_place[: len(free_v)], (a_v @ W)[free_v], a_z[free_v]],
         [by_place[len(free_v) :], f_v @ W, f_z],
     ])  # fmt: skip
+    # B, C: inputs act on accelerations and flows; outputs see dq, dv and dz
     B = np.vstack([np.zeros((len(free_q), len(u0))), a_u[free_v], f_u])
     C = np.hstack([y_q @ V + y_v @ slope, y_v @ W, y_z])
+    # dq, dv and dz as products with the states [xi; eta; z]
     nothing = np.zeros((len(q0), len(free_v) + dae.n_z))
     lower = np.zeros((dae.n_z, len(free_q) + len(free_v)))
     along = _Slopes(
@@ -281,12 +288,13 @@ def _slopes(dae: Dae, point: Point, chosen: tuple[str, ...], spin: Array | None)
         np.hstack([slope + np.array(S @ V), W, np.zeros((len(q0), dae.n_z))]),
         np.hstack([lower, np.eye(dae.n_z)]),
     )
-    places, rates = [dae.coordinates[k] for k in free_q], [f"der({dae.coordinates[k]})" for k in free_v]
+    # the form with its names; the slopes in inputs that are not real are left out
+    coordinates, rates = [dae.coordinates[k] for k in free_q], [f"der({dae.coordinates[k]})" for k in free_v]
     real = [k for k, item in enumerate(dae.inputs) if item.type == "Real"]  # a switch has no slope
     acting = [*real, *range(len(dae.inputs), len(u0))]
     form = Linear(
         A, B[:, acting], C, y_u[:, acting],
-        states=(*places, *rates, *(item.name for item in dae.states)),
+        states=(*coordinates, *rates, *(item.name for item in dae.states)),
         inputs=(*(dae.inputs[k].name for k in real), *_memory(dae)), outputs=chosen,
         x0=np.concatenate([q0[free_q], v0[free_v], z0]), u0=u0[acting], y0=y0.ravel(),
         rest=float(np.abs([*a0.ravel()[free_v], *flow0.ravel()]).max(initial=0.0)),
@@ -307,22 +315,24 @@ def _derivatives(dae: Dae, chosen: tuple[str, ...], turning: tuple[tuple[int, in
         chosen: names of the outputs.
         turning: rows and columns of the nonzeros of the spin S.
     """
-    q, v, z, own, _, t = dae.symbols()
+    q, v, z, p_run, _, t = dae.symbols()
     memory, parameters = ca.SX.sym("memory", dae.n_d), ca.SX.sym("p", dae.n_p - dae.n_d)
-    every, p = ca.vertcat(own, memory), ca.vertcat(parameters, memory)
-    rows, columns = ([place[k] for place in turning] for k in range(2))
+    every, p = ca.vertcat(p_run, memory), ca.vertcat(parameters, memory)
+    rows, columns = ([entry[k] for entry in turning] for k in range(2))
     S = ca.SX.sym("S", ca.Sparsity.triplet(dae.n, dae.n, rows, columns))
+    # what is differentiated, at the velocity v + S q
     rates = v + S @ q
-    a, lambda_ = dae.acceleration(q, rates, z, own, p, t)
-    flow = dae.equations.flow(q, rates, z, own, p, t)
+    a, lambda_ = dae.acceleration(q, rates, z, p_run, p, t)
+    flow = dae.equations.flow(q, rates, z, p_run, p, t)
     names = [item.name for item in dae.outputs]
-    y = dae.output(q, rates, z, dae.angles(q, p, t), a, lambda_, own, p, t)[[names.index(name) for name in chosen]]
+    y = dae.output(q, rates, z, dae.angles(q, p, t), a, lambda_, p_run, p, t)[[names.index(name) for name in chosen]]
     constraints = dae.constraints.C(q, p, t) @ rates + dae.constraints.c(q, p, t)
+    # the acceleration less that of the spin: v' = a - S (2 v + S q)
     a -= S @ (v + rates)
     wanted = [a, flow, y, dae.constraints.Phi_q(q, p, t), dae.constraints.G(q, p, t), ca.jacobian(constraints, q)]
     wanted += [ca.jacobian(item, of) for item in (a, flow, y) for of in (q, v, z, every)]
-    given = [q, v, z, every, parameters, t, ca.vertcat(*S.nonzeros())]
-    return ca.Function("linear", given, [ca.densify(item) for item in wanted])
+    arguments = [q, v, z, every, parameters, t, ca.vertcat(*S.nonzeros())]
+    return ca.Function("linear", arguments, [ca.densify(item) for item in wanted])
 
 
 def _with_states(
@@ -339,6 +349,7 @@ def _with_states(
         chosen: names of the outputs.
         about: function that returns the usual form with the given outputs.
     """
+    # the names are coordinates with rate and acceleration among the outputs
     rate_of = {item.derivative_of: item.name for item in dae.outputs if item.derivative_of}
     known = [name for name, rate in rate_of.items() if rate in rate_of]
     for name in states:
@@ -348,6 +359,7 @@ def _with_states(
         raise UsageError(
             f"{dae.name} has nonholonomic constraints, with fewer rates than coordinates: leave states out"
         )
+    # the usual form with these as further outputs: s = S x, s' = P x, s'' = Q x + D u
     rates = [rate_of[name] for name in states]
     wide = about((*chosen, *states, *rates, *(rate_of[name] for name in rates)))
     n_y, n, n_z = len(chosen), len(states), dae.n_z
@@ -360,6 +372,7 @@ def _with_states(
             f"{dae.name}: {', '.join(states)} do not determine the other coordinates here: take others, such as "
             f"{', '.join(wide.states[:n])}"
         )
+    # the new states [s; s'; z] = T x: A = [P; Q; A_z] T^-1, and so on
     z = slice(2 * n, None)
     back = np.linalg.inv(np.vstack([S, P, np.eye(2 * n + n_z)[z]]))
     return replace(

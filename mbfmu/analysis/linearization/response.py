@@ -23,13 +23,13 @@ from mbfmu.base.formats import write_columns
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 
 COUNT = 400
-"""Number of frequencies where they are not given."""
+"""Number of frequencies where the user requests none."""
 AROUND = 10.0
 """Ratio of the limits of the frequencies to the slowest and fastest eigenvalue."""
 DECADE = (0.01, 100.0)
 """Frequencies of a form without eigenvalues other than 0, Hz."""
 NARROW = 1e6
-"""Largest ratio of the frequencies where they are not given."""
+"""Largest ratio of highest to lowest frequency where the user requests none."""
 
 ROUND_OFF = 1e-9
 """Gain, relative to the largest, that counts as zero."""
@@ -105,19 +105,19 @@ class FrequencyResponse:
             UnknownNameError: there is no such input or output.
         """
         row, column = _number("output", output, self.outputs), _number("input", input, self.inputs)
-        found: npt.NDArray[np.complex128] = self.response[:, row, column]
-        return found
+        values: npt.NDArray[np.complex128] = self.response[:, row, column]
+        return values
 
     def columns(self) -> dict[str, Array]:
         """Return a table: frequency, then gain, gain in decibels and phase of each pair, as ``y/u.gain``."""
-        found = {"frequency": self.frequency}
+        columns = {"frequency": self.frequency}
         for row, output in enumerate(self.outputs):
             for column, name in enumerate(self.inputs):
                 pair = f"{output}/{name}"
-                found[f"{pair}.gain"] = self.gain[:, row, column]
-                found[f"{pair}.decibels"] = self.decibels[:, row, column]
-                found[f"{pair}.phase"] = self.phase[:, row, column]
-        return found
+                columns[f"{pair}.gain"] = self.gain[:, row, column]
+                columns[f"{pair}.decibels"] = self.decibels[:, row, column]
+                columns[f"{pair}.phase"] = self.phase[:, row, column]
+        return columns
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the table as .csv, .parquet, .mat or .npz; numbers read back exactly.
@@ -129,7 +129,7 @@ class FrequencyResponse:
         return write_columns(Path(path), self.columns())
 
     def margins(self) -> tuple[Margin, ...]:
-        """Return the margins of each pair, at the crossings within the frequencies, which are found on the form."""
+        """Return the margins of each pair, at the crossings within the frequencies, computed from the form."""
         return tuple(
             self._margin(row, column) for row in range(len(self.outputs)) for column in range(len(self.inputs))
         )
@@ -169,17 +169,17 @@ class FrequencyResponse:
             values: of the function at the frequencies, shape (n_f,); 0 where round-off hides their sign.
             function: the function between the frequencies.
         """
-        found = []
+        crossings = []
         signed = np.flatnonzero(values)
         for k, after in pairwise(signed.tolist()):
             if not values[k] * values[after] < 0:
                 continue
             low, high = float(self.frequency[k]), float(self.frequency[after])
             if after > k + 1:  # it crosses at one of the frequencies
-                found.append(float(self.frequency[(k + after) // 2]))
+                crossings.append(float(self.frequency[(k + after) // 2]))
             elif function(low) * function(high) < 0:
-                found.append(float(brentq(function, low, high, xtol=1e-14 * high, rtol=1e-14)))
-        return found
+                crossings.append(float(brentq(function, low, high, xtol=1e-14 * high, rtol=1e-14)))
+        return crossings
 
 
 def frequency_response(
@@ -201,24 +201,24 @@ def frequency_response(
         UsageError: the frequencies are not positive and rising, or beyond half the sampling frequency, or there are no
             inputs or outputs.
     """
-    for what, known in (("inputs", linear.inputs), ("outputs", linear.outputs)):
+    for kind, known in (("inputs", linear.inputs), ("outputs", linear.outputs)):
         if not known:
-            raise UsageError(f"the linear form has no {what}: there is no frequency response")
+            raise UsageError(f"the linear form has no {kind}: there is no frequency response")
     columns = [_number("input", name, linear.inputs) for name in inputs or linear.inputs]
     rows = [_number("output", name, linear.outputs) for name in outputs or linear.outputs]
-    given = _usual(linear) if frequency is None else np.array(frequency, dtype=np.float64)
-    if given.ndim != 1 or not given.size or not (np.all(np.isfinite(given)) and np.all(given > 0)):
+    hertz = _usual(linear) if frequency is None else np.array(frequency, dtype=np.float64)
+    if hertz.ndim != 1 or not hertz.size or not (np.all(np.isfinite(hertz)) and np.all(hertz > 0)):
         raise UsageError("frequencies are positive numbers, in Hz")
-    if np.any(np.diff(given) <= 0):
+    if np.any(np.diff(hertz) <= 0):
         raise UsageError("frequencies must rise")
-    if linear.period and given[-1] > 0.5 / linear.period * (1 + NYQUIST):
+    if linear.period and hertz[-1] > 0.5 / linear.period * (1 + NYQUIST):
         raise UsageError(
-            f"{given[-1]:g} Hz is beyond half the sampling frequency, {0.5 / linear.period:g} Hz: the sampled signal "
+            f"{hertz[-1]:g} Hz is beyond half the sampling frequency, {0.5 / linear.period:g} Hz: the sampled signal "
             "shows no faster oscillation"
         )
     some = [linear.inputs[k] for k in columns], [linear.outputs[k] for k in rows]
-    response = response_of(linear, given)[:, rows][:, :, columns]
-    return FrequencyResponse(given, response, tuple(some[0]), tuple(some[1]), linear)
+    response = response_of(linear, hertz)[:, rows][:, :, columns]
+    return FrequencyResponse(hertz, response, tuple(some[0]), tuple(some[1]), linear)
 
 
 def response_of(linear: Linear, frequency: Array) -> npt.NDArray[np.complex128]:
@@ -230,14 +230,14 @@ def response_of(linear: Linear, frequency: Array) -> npt.NDArray[np.complex128]:
     """
     s = 2j * np.pi * frequency
     points = np.exp(s * linear.period) if linear.period else s
-    found = np.empty((len(frequency), *linear.D.shape), dtype=np.complex128)
+    response = np.empty((len(frequency), *linear.D.shape), dtype=np.complex128)
     unit = np.eye(len(linear.A))
     for k, point in enumerate(points):
         try:
-            found[k] = linear.C @ np.linalg.solve(point * unit - linear.A, linear.B) + linear.D
+            response[k] = linear.C @ np.linalg.solve(point * unit - linear.A, linear.B) + linear.D
         except np.linalg.LinAlgError:
-            found[k] = _at_pole(linear, point * unit - linear.A)
-    return found
+            response[k] = _at_pole(linear, point * unit - linear.A)
+    return response
 
 
 def _at_pole(linear: Linear, M: npt.NDArray[np.complex128]) -> npt.NDArray[np.complex128]:
@@ -275,9 +275,9 @@ def _usual(linear: Linear) -> Array:
     return np.geomspace(max(low, high / NARROW), high, COUNT)
 
 
-def _number(what: str, name: str, known: tuple[str, ...]) -> int:
+def _number(kind: str, name: str, known: tuple[str, ...]) -> int:
     if name not in known:
-        raise UnknownNameError(f"the linear form has no {what} '{name}'; {nearest(name, known)}")
+        raise UnknownNameError(f"the linear form has no {kind} '{name}'; {nearest(name, known)}")
     return known.index(name)
 
 
@@ -288,8 +288,8 @@ def spread(text: str) -> Any:
         UsageError: the text has another form.
     """
     try:
-        low, high, number = text.split(":")
-        ends, count = (float(low), float(high)), int(number)
+        low, high, points = text.split(":")
+        ends, count = (float(low), float(high)), int(points)
         assert 0 < ends[0] < ends[1] < math.inf
         assert count > 1
     except (ValueError, AssertionError):

@@ -69,8 +69,8 @@ def following(dae: Dae) -> tuple[int, ...]:
         return ()
     q, v, z, u, p, t = dae.symbols()
     after = ca.cse(dae.sampling.update(q, v, z, u, p, t, ca.SX.ones(dae.n_c)))
-    given = ca.vertcat(q, v, z, u, p[dae.n_p - dae.n_d :])
-    return tuple(sorted(set(ca.jacobian_sparsity(after, given).row())))
+    before = ca.vertcat(q, v, z, u, p[dae.n_p - dae.n_d :])
+    return tuple(sorted(set(ca.jacobian_sparsity(after, before).row())))
 
 
 def common_period(dae: Dae, p: Array, entries: tuple[int, ...]) -> float:

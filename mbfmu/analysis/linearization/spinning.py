@@ -20,20 +20,20 @@ from mbfmu.dae import Dae
 Array = npt.NDArray[np.float64]
 
 
-def spin_of(places: Sequence[list[int]], q: Array, v: Array) -> Array:
+def spin_of(quaternions_of_bodies: Sequence[list[int]], q: Array, v: Array) -> Array:
     """Return S with Q' = S Q for every quaternion among the coordinates, shape (n, n), 1/s.
 
     Args:
-        places: numbers of the coordinates of each quaternion, see `quaternions`.
+        quaternions_of_bodies: numbers of the coordinates of each quaternion, see `quaternions`.
         q: coordinates, shape (n,).
         v: rates, shape (n,).
     """
     S = np.zeros((len(q), len(q)))
-    for place in places:
-        (a, *b), (c, *d) = q[place], v[place]
+    for entries in quaternions_of_bodies:
+        (a, *b), (c, *d) = q[entries], v[entries]
         half = a * np.array(d) - c * np.array(b) - np.cross(b, d)  # the vector part of Q* Q'
         x, y, z = half
-        S[np.ix_(place, place)] = [[0, -x, -y, -z], [x, 0, z, -y], [y, -z, 0, x], [z, y, -x, 0]]
+        S[np.ix_(entries, entries)] = [[0, -x, -y, -z], [x, 0, z, -y], [y, -z, 0, x], [z, y, -x, 0]]
     return S
 
 
@@ -43,7 +43,7 @@ def quaternions(dae: Dae) -> list[list[int]]:
     q, _, _, _, p, t = plain.symbols()
     rows = plain.constraints.Phi(q, p, t)[plain.m - count : plain.m]
     depends = ca.jacobian_sparsity(rows, q) if count else ca.Sparsity(0, plain.n)
-    found: list[list[int]] = [[] for _ in range(count)]
+    columns: list[list[int]] = [[] for _ in range(count)]
     for row, column in zip(*depends.get_triplet(), strict=True):
-        found[row].append(column)
-    return [sorted(place) for place in found]
+        columns[row].append(column)
+    return [sorted(entries) for entries in columns]

@@ -58,9 +58,9 @@ class Modes:
         """Return the number of modes."""
         return len(self.shapes)
 
-    def __getitem__(self, number: int) -> ModeShape:
+    def __getitem__(self, index: int) -> ModeShape:
         """Return a mode by its number, from 0 on."""
-        return self.shapes[number]
+        return self.shapes[index]
 
 
 @checked

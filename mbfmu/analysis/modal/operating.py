@@ -32,9 +32,9 @@ from mbfmu.run.inputs import Course
 STEADY = 1e-6
 """Largest acceleration, m/s2 or rad/s2, and gap of constraints, m or rad, of a steady motion."""
 AHEAD = (0.0, 0.37, 1.1)
-"""Times at which a steady motion is looked at, s."""
+"""Times along a steady motion at which its linear form is computed, to see whether it changes, s."""
 ALIKE = 1e-6
-"""Largest relative difference of the linear form at these times."""
+"""Largest relative difference of the linear form between two times of a steady motion that counts as none."""
 LEAST = 1e-6
 """Entries of a direction's slope that count as zero, relative to the largest."""
 
@@ -62,7 +62,7 @@ class Machine:
 
     Args:
         model: the model.
-        prepared: its equations, with which its start is found.
+        prepared: its equations, with which its start is computed.
         hold: values of outputs and inputs by name.
         free: names of what is unknown.
         values: values that an equilibrium passes on, by name.
@@ -113,19 +113,22 @@ class Machine:
             EquilibriumError: there is no equilibrium near the start.
         """
         dae, prepared = self.dae, self.prepared
+        # a start that is steady already, with nothing held or free
         start = point_of(prepared, dae, given or {}, None, s, p)
         if not (self.hold or self.free):
             spin = spin_of(self._quaternions, start.q, start.v)
             if is_steady(dae, start, spin):
                 self._refuse_periodic(start, spin)
                 return Operating(start, spin)
+        # else the equilibrium: by Newton's method from the last one, or by a search
         begin = SearchStart.of(dae, self.hold, s, p, start.u)
         problem = EquilibriumProblem(dae, begin, self.free, dict(self.hold))
         notices: tuple[str, ...] = ()
-        found = newton(problem, before.x) if before and len(before.x) == len(problem.first) else None
-        if found is None or not found.met or found.rank < len(found.x):
-            found, _, notices = search(problem)
-        at = problem.at(found.x)
+        solution = newton(problem, before.x) if before and len(before.x) == len(problem.first) else None
+        if solution is None or not solution.met or solution.rank < len(solution.x):
+            solution, _, notices = search(problem)
+        # the point there; a motion must be steady, and its form constant in time
+        at = problem.at(solution.x)
         point = Point(at.q, at.v, at.z, at.u, whole(dae, at.u, at.p, at.q), 0.0)
         spin = spin_of(self._quaternions, point.q, point.v)
         if problem.moving:
@@ -135,7 +138,7 @@ class Machine:
                     "which the form depends: take joint coordinates, or hold rates that are zero"
                 )
             self._refuse_periodic(point, spin)
-        return Operating(point, spin, told(self.model, problem, found, self.values, notices), found)
+        return Operating(point, spin, told(self.model, problem, solution, self.values, notices), solution)
 
     @cached_property
     def _quaternions(self) -> list[list[int]]:
@@ -145,12 +148,12 @@ class Machine:
     @cached_property
     def _slope(self) -> ca.Function:
         """Function (q, v, z, u, p, t, dq, dv, dz) -> how accelerations and the rates of z change in that direction."""
-        given = self.dae.symbols()
-        q, v, z = given[:3]
+        arguments = self.dae.symbols()
+        q, v, z = arguments[:3]
         way = [ca.SX.sym(name, item.numel()) for name, item in (("dq", q), ("dv", v), ("dz", z))]
-        rates = ca.vertcat(self.dae.acceleration(*given)[0], self.dae.equations.flow(*given))
+        rates = ca.vertcat(self.dae.acceleration(*arguments)[0], self.dae.equations.flow(*arguments))
         slope = ca.jtimes(rates, ca.vertcat(q, v, z), ca.vertcat(*way))
-        return ca.Function("slope", [*given, *way], [ca.densify(slope)])
+        return ca.Function("slope", [*arguments, *way], [ca.densify(slope)])
 
     def _refuse_periodic(self, point: Point, spin: Array) -> None:
         """Check that the linear form about a steady motion does not change in time.
@@ -160,17 +163,19 @@ class Machine:
         """
         q, v, z, u, p, t = point
         n = len(q)
+        # slopes along one direction at later times, turned back by exp(-S t)
         way = np.cos(1 + np.arange(2 * n + len(z)) ** 1.5)  # no direction in particular
-        found = []
+        slopes = []
         for time in AHEAD if np.any(v) else ():
             turn = expm(time * spin)
             there, rate = moved(point, time, spin, turn)
             dq, dv = turn @ way[:n], turn @ (way[n : 2 * n] + spin @ way[:n])
             slope = column(self._slope(there, rate, z, u, p, t, dq, dv, way[2 * n :]))
-            found.append(np.concatenate([turn.T @ slope[:n], slope[n:]]))
-        for later in found[1:]:
-            size = np.abs(found[0]) + LEAST * np.abs(found[0]).max(initial=0.0)
-            if not np.all(np.abs(later - found[0]) <= ALIKE * size):
+            slopes.append(np.concatenate([turn.T @ slope[:n], slope[n:]]))
+        # all alike, or the form changes in time
+        for later in slopes[1:]:
+            size = np.abs(slopes[0]) + LEAST * np.abs(slopes[0]).max(initial=0.0)
+            if not np.all(np.abs(later - slopes[0]) <= ALIKE * size):
                 raise EquilibriumError(
                     f"{self.dae.name}: the linear form changes in time along the steady motion, as something that "
                     "turns or moves on is not alike all round or along its way: eigenvalues at one time say nothing "

@@ -2,7 +2,7 @@
 
 Each interval between two values in which the number of unstable eigenvalues changes is halved until it is short; there
 the real part of the eigenvalue that crosses is zero, which Brent's method finds (Brent, Algorithms for Minimization
-without Derivatives, 1973, chapter 4). An eigenvalue that was on the imaginary axis until then is found by halving on.
+without Derivatives, 1973, chapter 4). An eigenvalue that was on the imaginary axis until then is left to halving.
 """
 
 import os
@@ -32,7 +32,8 @@ Complex = npt.NDArray[np.complex128]
 ALONE = 1e-9
 """Distance of a frequency from half that of the sampling, as a part of it, up to which they are the same."""
 SHORT = 1e-3
-"""Length, relative to that between two values, of an interval in which Brent's method takes over."""
+"""Length of an interval of the parameter in which Brent's method takes over, relative to the distance of two of its
+values."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,10 @@ class Locus:
 
     def columns(self) -> dict[str, Array]:
         """Return a table: the value, real and imaginary part of each branch, the number of unstable eigenvalues."""
-        found = {self.name: self.values}
+        columns = {self.name: self.values}
         for k, branch in enumerate(self.branches.T, 1):
-            found |= {f"eigenvalue[{k}].re": branch.real, f"eigenvalue[{k}].im": branch.imag}
-        return found | {"unstable": self.unstable.astype(np.float64)}
+            columns |= {f"eigenvalue[{k}].re": branch.real, f"eigenvalue[{k}].im": branch.imag}
+        return columns | {"unstable": self.unstable.astype(np.float64)}
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the table as .csv, .parquet, .mat or .npz; numbers read back exactly.
@@ -153,18 +154,18 @@ def locus(
     """
     if len(parameter) != 1:
         raise UsageError("a root locus is over one value: give one name with its values")
-    ((name, given),) = parameter.items()
-    asked = np.array(given, dtype=np.float64)
-    if asked.size < 2 or not np.all(np.isfinite(asked)) or np.any(np.diff(asked) <= 0):
+    ((name, requested),) = parameter.items()
+    grid = np.array(requested, dtype=np.float64)
+    if grid.size < 2 or not np.all(np.isfinite(grid)) or np.any(np.diff(grid) <= 0):
         raise UsageError(f"the values of {name} must be two or more finite numbers that rise")
     evaluate, unit = _evaluation(model, name, values or {}, checked_hold(hold), tuple(free), coordinates)
     points: list[_At] = []
-    for number, value in enumerate(asked.tolist()):
+    for index, value in enumerate(grid.tolist()):
         points.append(evaluate(value, points[-1].found if points else None))
-        (progress or (lambda _: None))((number + 1) / len(asked))
+        (progress or (lambda _: None))((index + 1) / len(grid))
     critical = [item for low, high in pairwise(points) for item in _crossings(evaluate, low, high, SHORT)]
     unstable = np.array([item.unstable for item in points])
-    return Locus(name, unit, asked, _branches([item.clean for item in points]), unstable, tuple(critical))
+    return Locus(name, unit, grid, _branches([item.clean for item in points]), unstable, tuple(critical))
 
 
 def _evaluation(
@@ -182,13 +183,13 @@ def _evaluation(
     inputs = {item.name: item for item in dae.inputs}
     outputs = {item.name: item for item in dae.outputs}
     if name in parameters:
-        place, item = parameters[name], dae.parameters[parameters[name]]
+        index, item = parameters[name], dae.parameters[parameters[name]]
 
         def with_parameter(value: float, before: Found | None) -> _At:
             if not item.min <= value <= item.max:
                 raise UsageError(f"{name} = {value:g} is outside its bounds {item.min:g} to {item.max:g} {item.unit}")
             p = dae.p_default()
-            p[place] = value
+            p[index] = value
             return _at(name, machine, value, before, p=p)
 
         return with_parameter, item.unit
@@ -298,12 +299,14 @@ def _distances(one: Complex, other: Complex) -> Array:
 def _branches(points: Sequence[Complex]) -> Complex:
     """Return eigenvalues at successive values as branches: columns in which each is near the last."""
     count = max(len(item) for item in points)
-    found = np.full((len(points), count), complex(np.nan, np.nan))
+    branches = np.full((len(points), count), complex(np.nan, np.nan))
+    # branches begin in the order of the first eigenvalues
     first = points[0][np.lexsort((points[0].imag, -points[0].real))]
-    found[0, : len(first)] = first
-    last = np.where(np.isnan(found[0]), 0, found[0])
-    for number, item in enumerate(points[1:], 1):
+    branches[0, : len(first)] = first
+    last = np.where(np.isnan(branches[0]), 0, branches[0])
+    # each goes on to the eigenvalue that is nearest, all distances together least
+    for row, item in enumerate(points[1:], 1):
         rows, columns = linear_sum_assignment(_distances(last, item))
-        found[number, rows] = item[columns]
-        last = np.where(np.isnan(found[number]), last, found[number])
-    return found
+        branches[row, rows] = item[columns]
+        last = np.where(np.isnan(branches[row]), last, branches[row])
+    return branches

@@ -62,15 +62,15 @@ class BodySlopes:
             ca.densify(ca.jacobian(ca.vec(points), q)), ca.densify(turned), ca.densify(ca.jacobian(turned, q))
         ])  # fmt: skip
         moved, angles, rates = (np.array(item) for item in shown(point.q))
-        dim, place = points.shape[0], 0
+        dim, offset = points.shape[0], 0
         for body in whole:
-            own = [bone for bone in dae.skeleton.bones if bone.body == body]
-            numbers = dict.fromkeys([own[0].start, *(bone.end for bone in own)])
+            bones = [bone for bone in dae.skeleton.bones if bone.body == body]
+            numbers = dict.fromkeys([bones[0].start, *(bone.end for bone in bones)])
             self.bodies[body] = [moved[dim * k : dim * (k + 1)] for k in numbers]
             count = 1 if dim == 2 else 4
-            rows = slice(place, place + count)
+            rows = slice(offset, offset + count)
             self.turns[body] = rates[rows] if dim == 2 else _rotation(angles[rows, 0], rates[rows])
-            place += count
+            offset += count
 
     def motions(self, shape: Complex) -> tuple[BodyMotion, ...]:
         """Return the motions of the bodies for complex amplitudes of the coordinates, shape (n,)."""

@@ -41,11 +41,11 @@ SETTLED = 1e-13
 CLOSED = 1e-6
 """Largest gap, m or rad, and relative gap of rates and accelerations, between a motion and the constraints."""
 PRIME = "'"
-"""Mark after the name of a coordinate whose derivative is given, whatever the joint calls its rate."""
+"""Mark after the name of a coordinate that makes it that of its derivative, whatever the joint calls its rate."""
 STEP = 0.1
-"""Longest way of an axis between two poses that follow each other, m or rad."""
+"""Largest displacement of an axis between two consecutive poses of a search, m or rad."""
 LOOKS = 16
-"""Number of parts of an interval at whose ends the axes are looked at."""
+"""Number of equal parts of an interval at whose ends the positions of the axes are computed."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Motion:
         places: names of coordinates with their values, shape (n_t,) each.
         speeds: the same of rates.
         gains: the same of accelerations.
-        notices: how rates and accelerations were found, if they are not those given.
+        notices: how rates and accelerations were computed, if the motion has none.
         course: function (times, s) -> the coordinates there, in the order of `places`, shape (number of times, number
             of places); None: the motion is known at its times only.
     """
@@ -75,7 +75,7 @@ def motion_of(
     motion: Mapping[str, str | float] | str | os.PathLike[str],
     stop: float | None,
     interval: float | None,
-    what: str,
+    analysis: str,
 ) -> Motion:
     """Return a motion by expressions or of a table.
 
@@ -84,7 +84,7 @@ def motion_of(
         motion: expressions of coordinates by name, or the path of a table.
         stop: end of a motion by expressions, s.
         interval: time between its points, s; None: about 500 points.
-        what: name of the analysis, for messages.
+        analysis: name of the analysis, for messages.
 
     Raises:
         UsageError: the model has no coordinates, or the motion cannot be read.
@@ -92,7 +92,7 @@ def motion_of(
         MbfmuError: the table cannot be read.
     """
     if not dae.n:
-        raise UsageError(f"'{dae.name}' is a block of equations: {what} is that of a mechanism")
+        raise UsageError(f"'{dae.name}' is a block of equations: {analysis} is that of a mechanism")
     if isinstance(motion, Mapping):
         return from_expressions(dae, motion, stop, interval)
     if stop is not None or interval is not None:
@@ -117,17 +117,17 @@ def from_expressions(dae: Dae, motion: Mapping[str, str | float], stop: float | 
         raise UsageError("a motion by expressions needs a stop time")
     if not stop > 0:
         raise UsageError(f"the stop time is {stop} s; it must be a positive number")
-    places, _, _ = chains(dae)
+    coordinates, _, _ = chains(dae)
     times = communication_points(stop, 1e-3, interval)
     exact: list[Any] = []
 
     def course(at: Array) -> Array:
         return np.column_stack([np.array(item(at.reshape(1, -1)))[0] for item in exact])
 
-    found = Motion(times, {}, {}, {}, course=course)
+    motion_read = Motion(times, {}, {}, {}, course=course)
     t = ca.SX.sym("time")
     for name, text in motion.items():
-        _refuse_unknown(dae, name, places)
+        _refuse_unknown(dae, name, coordinates)
         expression = Expression(str(text))
         if unknown := sorted(expression.names - {"time"}):
             raise UsageError(f"motion {name} = '{text}': it is an expression of 'time', not of {unknown[0]!r}")
@@ -138,8 +138,8 @@ def from_expressions(dae: Dae, motion: Mapping[str, str | float], stop: float | 
         rows = np.array(every(times.reshape(1, -1)))
         if not np.all(np.isfinite(rows)):
             raise UsageError(f"motion {name} = '{text}' is not finite at all times, or its derivatives are not")
-        found.places[name], found.speeds[name + PRIME], found.gains[name + PRIME] = rows
-    return found
+        motion_read.places[name], motion_read.speeds[name + PRIME], motion_read.gains[name + PRIME] = rows
+    return motion_read
 
 
 def from_table(dae: Dae, path: Path) -> Motion:
@@ -153,34 +153,34 @@ def from_table(dae: Dae, path: Path) -> Motion:
         UsageError: it has no coordinate, or too few rows.
         MbfmuError: it cannot be read.
     """
-    places, speeds, gains = chains(dae)
+    coordinates, speeds, gains = chains(dae)
     columns = read_table(path)
     times = columns["time"]
-    groups = [{name: columns[name] for name in names if name in columns} for names in (places, speeds, gains)]
-    found = Motion(times, groups[0], groups[1], groups[2])
-    if not found.places:
-        raise UsageError(f"'{path}' has no column of a joint's coordinate; {nearest(next(iter(columns)), places)}")
-    _refuse_wrapped(dae, path, found)
+    groups = [{name: columns[name] for name in names if name in columns} for names in (coordinates, speeds, gains)]
+    motion = Motion(times, groups[0], groups[1], groups[2])
+    if not motion.places:
+        raise UsageError(f"'{path}' has no column of a joint's coordinate; {nearest(next(iter(columns)), coordinates)}")
+    _refuse_wrapped(dae, path, motion)
     rate_of = {item.derivative_of: item.name for item in dae.outputs if item.derivative_of}
     differentiated = []
-    for name, values in found.places.items():
+    for name, values in motion.places.items():
         rate = rate_of.get(name)
-        if rate in found.speeds or (rate is None and _has_rates(name, found.speeds)):
+        if rate in motion.speeds or (rate is None and _has_rates(name, motion.speeds)):
             continue
-        found.speeds[name + PRIME], second = _slopes(path, times, values, 2)
-        if rate_of.get(rate or "") not in found.gains:
-            found.gains[name + PRIME] = second
+        motion.speeds[name + PRIME], second = _slopes(path, times, values, 2)
+        if rate_of.get(rate or "") not in motion.gains:
+            motion.gains[name + PRIME] = second
         differentiated.append(name)
-    for name, values in [*found.speeds.items()]:
+    for name, values in [*motion.speeds.items()]:
         gain = rate_of.get(name)
-        if gain is not None and gain not in found.gains:
-            found.gains[gain] = _slopes(path, times, values, 1)[0]
+        if gain is not None and gain not in motion.gains:
+            motion.gains[gain] = _slopes(path, times, values, 1)[0]
             differentiated.append(name)
     text = f"'{path}': derivatives of the interpolating spline of degree {DEGREE} stand for those of "
     notices = (text + first_of(differentiated),) if differentiated else ()
-    every = np.column_stack([*found.places.values()])
+    every = np.column_stack([*motion.places.values()])
     course = make_interp_spline(times, every, k=DEGREE if len(times) > DEGREE else 1) if len(times) > 1 else None
-    return replace(found, notices=notices, course=course)
+    return replace(motion, notices=notices, course=course)
 
 
 def _refuse_wrapped(dae: Dae, path: Path, motion: Motion) -> None:
@@ -212,12 +212,12 @@ def _slopes(path: Path, times: Array, values: Array, count: int) -> list[Array]:
             "columns of rates and accelerations"
         )
     spline = make_interp_spline(times, values, k=DEGREE)
-    return [np.asarray(spline(times, number), dtype=np.float64) for number in range(1, count + 1)]
+    return [np.asarray(spline(times, order), dtype=np.float64) for order in range(1, count + 1)]
 
 
-def _refuse_unknown(dae: Dae, name: str, places: Sequence[str]) -> None:
-    if name not in places:
-        raise UnknownNameError(f"'{dae.name}' has no coordinate of a joint '{name}'; {nearest(name, places)}")
+def _refuse_unknown(dae: Dae, name: str, coordinates: Sequence[str]) -> None:
+    if name not in coordinates:
+        raise UnknownNameError(f"'{dae.name}' has no coordinate of a joint '{name}'; {nearest(name, coordinates)}")
 
 
 class Kinematics:
@@ -230,19 +230,21 @@ class Kinematics:
 
     def __init__(self, dae: Dae, motion: Motion) -> None:
         self.dae = dae
+        # symbols: the acceleration a, and angles as they are counted over full turns
         q, v, z, u, p, t = dae.symbols()
         a, turned = ca.SX.sym("a", dae.n), ca.SX.sym("turned", dae.n_angles)
+        # coordinates are q, v and a themselves; other signals are outputs of the model
         numbers = {item.name: k for k, item in enumerate(dae.outputs)}
         rate_of = {item.derivative_of: item.name for item in dae.outputs if item.derivative_of}
         direct = {name: (q[k], v[k], a[k]) for k, name in enumerate(dae.coordinates)}
-        own: dict[str, SX] = {}
+        derived: dict[str, SX] = {}
         for name, (_, speed, gain) in direct.items():
             if name in rate_of:
-                own[rate_of[name]] = speed
+                derived[rate_of[name]] = speed
                 if rate_of[name] in rate_of:
-                    own[rate_of[rate_of[name]]] = gain
+                    derived[rate_of[rate_of[name]]] = gain
         wanted = [*motion.places, *motion.speeds, *motion.gains]
-        named = [name for name in wanted if name in numbers and name not in direct and name not in own]
+        named = [name for name in wanted if name in numbers and name not in direct and name not in derived]
         shown = {}
         if named:
             y = dae.output(q, v, z, turned, a, ca.SX.zeros(dae.m + dae.k), u, p, t)
@@ -254,6 +256,7 @@ class Kinematics:
         def differentiated(name: str) -> SX:
             return place(name.removesuffix(PRIME))
 
+        # signals that are known up to full turns only
         self.angular = np.array([_is_wrapped(place(name), turned) for name in motion.places], dtype=bool)
         angles = dae.angles(q, p, t)
 
@@ -261,28 +264,30 @@ class Kinematics:
             column_ = ca.vertcat(ca.SX(0, 1), *items)
             return ca.substitute(column_, turned, angles) if dae.n_angles else column_
 
+        # y_q(q), and its derivatives along the motion: y_q' = J v, y_q'' = J a + J' v
         y_q = counted([place(name) for name in motion.places])
         speeds = counted([
             ca.jtimes(counted([differentiated(name)]), q, v)
-            if name.endswith(PRIME) else (own[name] if name in own else shown[name])
+            if name.endswith(PRIME) else (derived[name] if name in derived else shown[name])
             for name in motion.speeds
         ])  # fmt: skip
         gains = counted([
             ca.jtimes(ca.jtimes(counted([differentiated(name)]), q, v), ca.vertcat(q, v), ca.vertcat(v, a))
             if name.endswith(PRIME)
-            else (own[name] if name in own else shown[name])
+            else (derived[name] if name in derived else shown[name])
             for name in motion.gains
         ])  # fmt: skip
-        given = [q, v, z, u, p, t]
+        point = [q, v, z, u, p, t]
 
         def function(name: str, arguments: list[SX], *results: SX) -> Any:
             return ca.Function(name, arguments, [ca.densify(item) for item in results])
 
-        self.place = function("place", given, y_q, ca.jacobian(y_q, q))
+        # each as offset and slope in its unknown: q, v or a
+        self.place = function("place", point, y_q, ca.jacobian(y_q, q))
         whole_turns = ca.vertcat(ca.SX(0, 1), *(place(name) for name in motion.places))
-        self.counted = function("counted", [*given, turned], whole_turns)
-        self.speed = function("speed", given, ca.substitute(speeds, v, 0 * v), ca.jacobian(speeds, v))
-        self.gain = function("gain", given, ca.substitute(gains, a, 0 * a), ca.jacobian(gains, a))
+        self.counted = function("counted", [*point, turned], whole_turns)
+        self.speed = function("speed", point, ca.substitute(speeds, v, 0 * v), ca.jacobian(speeds, v))
+        self.gain = function("gain", point, ca.substitute(gains, a, 0 * a), ca.jacobian(gains, a))
 
 
 def _is_wrapped(value: SX, turned: SX) -> bool:
@@ -291,8 +296,8 @@ def _is_wrapped(value: SX, turned: SX) -> bool:
 
 def nearest_turn(gap: Array) -> Array:
     """Return differences of angles without full turns, rad."""
-    found: Array = np.remainder(gap + np.pi, 2 * np.pi) - np.pi
-    return found
+    turned: Array = np.remainder(gap + np.pi, 2 * np.pi) - np.pi
+    return turned
 
 
 @dataclass(frozen=True)
@@ -353,23 +358,23 @@ def closed_pose(kinematics: Kinematics, q: Array, rest: Rest, time: float, wante
         wanted: the coordinates that are given, in the order of the motion.
     """
     dae, still, p = kinematics.dae, np.zeros(kinematics.dae.n), rest.p
-    asked, J = np.zeros(0), np.zeros((0, dae.n))
+    gaps, J = np.zeros(0), np.zeros((0, dae.n))
     for _ in range(MOST_CORRECTIONS):
         value, Y = kinematics.place(q, still, rest.z, rest.u, p, time)
         gap = wanted - column(value)
         turns = kinematics.angular
         gap[turns] = nearest_turn(gap[turns])
         here = dae.followed(q, p, time)
-        asked = np.concatenate([-column(dae.constraints.Phi(q, here, time)), gap])
+        gaps = np.concatenate([-column(dae.constraints.Phi(q, here, time)), gap])
         J = np.vstack(
             [np.array(dae.constraints.Phi_q(q, here, time)).reshape(-1, dae.n), np.array(Y).reshape(-1, dae.n)]
         )
-        dq = np.linalg.lstsq(J, asked, rcond=RANK)[0]
+        dq = np.linalg.lstsq(J, gaps, rcond=RANK)[0]
         size = float(np.max(np.abs(dq), initial=0.0))
         if not np.isfinite(size) or size <= SETTLED:
             break
         q = q + dq * min(1.0, LONGEST / size)
-    return SolvedPose(q, J, float(np.max(np.abs(asked), initial=0.0)))
+    return SolvedPose(q, J, float(np.max(np.abs(gaps), initial=0.0)))
 
 
 def pose_of(kinematics: Kinematics, q: Array, rest: Rest, time: float, wanted: Array) -> Array:
@@ -378,17 +383,17 @@ def pose_of(kinematics: Kinematics, q: Array, rest: Rest, time: float, wanted: A
     Raises:
         UsageError: they contradict each other, or do not determine the coordinates.
     """
-    dae, found = kinematics.dae, closed_pose(kinematics, q, rest, time, wanted)
-    if not found.closed:
+    dae, pose = kinematics.dae, closed_pose(kinematics, q, rest, time, wanted)
+    if not pose.closed:
         raise UsageError(
-            f"{dae.name}: the motion contradicts the constraints at t = {time:g} s by {found.gap:.3g}: "
+            f"{dae.name}: the motion contradicts the constraints at t = {time:g} s by {pose.gap:.3g}: "
             "give only coordinates that do not follow from each other, or start values nearer to it"
         )
-    if found.missing:
+    if pose.missing:
         raise UsageError(
-            f"{dae.name}: the motion leaves {found.missing} freedom(s) open at t = {time:g} s: give that of more joints"
+            f"{dae.name}: the motion leaves {pose.missing} freedom(s) open at t = {time:g} s: give that of more joints"
         )
-    return found.q
+    return pose.q
 
 
 def parts_of(dae: Dae, way: Array) -> int:
@@ -443,14 +448,14 @@ def counted_at_start(dae: Dae, rest: Rest, q: Array, time: float) -> Array:
 
 def counted_on(dae: Dae, rest: Rest, turned: Array, q: Array, time: float) -> Array:
     """Return the counted angles in a pose that follows one in which they are known, rad."""
-    found: Array = turned + nearest_turn(column(dae.angles(q, rest.p, time)) - turned)
-    return found
+    counted: Array = turned + nearest_turn(column(dae.angles(q, rest.p, time)) - turned)
+    return counted
 
 
 def first_pose(kinematics: Kinematics, rest: Rest, time: float, wanted: Array) -> tuple[SolvedPose, Array]:
     """Return the pose at the beginning of a motion, with its counted angles, followed from the start of the model.
 
-    Loops close as they do at the start, and angles have the full turns that are asked for.
+    Loops close as they do at the start, and angles have the requested full turns.
 
     Args:
         kinematics: functions of the motion.
@@ -495,34 +500,34 @@ class Moving:
     C: Array
 
 
-def moving_of(kinematics: Kinematics, motion: Motion, number: int, q: Array, rest: Rest) -> Moving:
+def moving_of(kinematics: Kinematics, motion: Motion, index: int, q: Array, rest: Rest) -> Moving:
     """Return rates and accelerations that meet the constraints and the motion.
 
     Args:
         kinematics: functions of the motion.
         motion: the motion.
-        number: number of its time.
+        index: number of its time.
         q: the coordinates then, shape (n,).
         rest: inputs and parameters.
 
     Raises:
         UsageError: they contradict each other.
     """
-    dae, time = kinematics.dae, float(motion.times[number])
+    dae, time = kinematics.dae, float(motion.times[index])
     p = dae.followed(q, rest.p, time)
-    speeds, gains = (np.array([item[number] for item in group.values()]) for group in (motion.speeds, motion.gains))
-    given = rest.z, rest.u, p, time
+    speeds, gains = (np.array([item[index] for item in group.values()]) for group in (motion.speeds, motion.gains))
+    held = rest.z, rest.u, p, time
     C = np.array(dae.constraints.C(q, p, time)).reshape(-1, dae.n)
     drift = -column(dae.constraints.c(q, p, time))
-    v = solved(dae, C, drift, kinematics.speed(q, 0 * q, *given), speeds, "rates", time)
+    v = solved(dae, C, drift, kinematics.speed(q, 0 * q, *held), speeds, "rates", time)
     bend = np.concatenate(
         [column(dae.constraints.gamma(q, v, p, time)), column(dae.constraints.gamma_G(q, v, p, time))]
     )
-    a = solved(dae, C, bend, kinematics.gain(q, v, *given), gains, "accelerations", time)
+    a = solved(dae, C, bend, kinematics.gain(q, v, *held), gains, "accelerations", time)
     return Moving(v, a, C)
 
 
-def solved(dae: Dae, C: Array, drift: Array, rows: tuple[Any, Any], wanted: Array, what: str, time: float) -> Array:
+def solved(dae: Dae, C: Array, drift: Array, rows: tuple[Any, Any], wanted: Array, quantity: str, time: float) -> Array:
     """Return rates or accelerations x that meet the constraints and the motion.
 
     Args:
@@ -531,19 +536,19 @@ def solved(dae: Dae, C: Array, drift: Array, rows: tuple[Any, Any], wanted: Arra
         drift: right side of the constraints.
         rows: offset and slopes of what the motion gives.
         wanted: what it is to be.
-        what: name of x.
+        quantity: name of x.
         time: s.
 
     Raises:
         UsageError: they contradict each other.
     """
     offset, Y = column(rows[0]), np.array(rows[1]).reshape(-1, dae.n)
-    J, asked = np.vstack([C, Y]), np.concatenate([drift, wanted - offset])
-    found: Array = np.linalg.lstsq(J, asked, rcond=RANK)[0]
-    gap = float(np.max(np.abs(J @ found - asked), initial=0.0))
-    if not gap <= CLOSED * max(1.0, float(np.max(np.abs(asked), initial=0.0))):
+    J, right = np.vstack([C, Y]), np.concatenate([drift, wanted - offset])
+    solution: Array = np.linalg.lstsq(J, right, rcond=RANK)[0]
+    gap = float(np.max(np.abs(J @ solution - right), initial=0.0))
+    if not gap <= CLOSED * max(1.0, float(np.max(np.abs(right), initial=0.0))):
         raise UsageError(
-            f"{dae.name}: the {what} of the motion contradict each other or the constraints at t = {time:g} s by "
+            f"{dae.name}: the {quantity} of the motion contradict each other or the constraints at t = {time:g} s by "
             f"{gap:.3g}: give only coordinates that do not follow from each other"
         )
-    return found
+    return solution

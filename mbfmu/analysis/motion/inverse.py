@@ -86,8 +86,8 @@ def inverse(
     system = model_of(model, values)
     dae = derive(system, coordinates)
     refuse_switched(dae, "inverse dynamics")
-    given = motion_of(dae, motion, stop, output_interval, "inverse dynamics")
-    return efforts_of(dae, given, tuple(efforts), tuple(show))
+    requested = motion_of(dae, motion, stop, output_interval, "inverse dynamics")
+    return efforts_of(dae, requested, tuple(efforts), tuple(show))
 
 
 def efforts_of(dae: Dae, motion: Motion, efforts: tuple[str, ...] = (), show: tuple[str, ...] = ()) -> Result:
@@ -99,16 +99,18 @@ def efforts_of(dae: Dae, motion: Motion, efforts: tuple[str, ...] = (), show: tu
     pose, turned = first_pose(kinematics, rest, float(motion.times[0]), wanted[0])
     q, v = pose.q, np.zeros(dae.n)
     rows = []
-    for number, time in enumerate(motion.times.tolist()):
-        for part in between(dae, motion, float(motion.times[number - 1]), time, v) if number else ():
+    # from time to time along the motion, by small displacements so that the loops stay as they are
+    for index, time in enumerate(motion.times.tolist()):
+        for part in between(dae, motion, float(motion.times[index - 1]), time, v) if index else ():
             assert motion.course is not None
             pose = closed_pose(kinematics, q, rest, part, motion.course(np.array([part]))[0])
             if not pose.closed:  # a table's coordinates agree at its own times only
                 break
             q = pose.q
             turned = counted_on(dae, rest, turned, q, part)
-        q = pose_of(kinematics, q, rest, time, wanted[number])
-        moving = moving_of(kinematics, motion, number, q, rest)
+        # there q, v and a by the motion and the constraints; then efforts and reactions by the equations of motion
+        q = pose_of(kinematics, q, rest, time, wanted[index])
+        moving = moving_of(kinematics, motion, index, q, rest)
         v, a = moving.v, moving.a
         lambda_, u = drives.balanced(moving.C, q, v, a, time)
         turned = counted_on(dae, rest, turned, q, time)
@@ -154,17 +156,17 @@ class _Drives:
         self.u[self.driven] = 0.0
         self.p = whole(dae, self.u, dae.p_default())
         self.z = np.array([item.start or 0.0 for item in dae.states])
-        q, v, z, u, p, t = given = dae.symbols()
+        q, v, z, u, p, t = symbols = dae.symbols()
         force = dae.equations.force(q, v, z, u, p, t)
         B = ca.jacobian(force, u)[:, self.driven]
         if dae.n_z and ca.depends_on(force, z):
-            own = first_of([item.name for item in dae.states])
+            states = first_of([item.name for item in dae.states])
             raise UsageError(
-                f"'{dae.name}' has forces that depend on states of their own ({own}), which no motion gives"
+                f"'{dae.name}' has forces that depend on states of their own ({states}), which no motion gives"
             )
         self.limited = ca.depends_on(B, u)
         """Whether inputs act linearly in a part of their range at most, as those with limits do."""
-        self.slope = ca.Function("slope", list(given), [ca.densify(B)])
+        self.slope = ca.Function("slope", list(symbols), [ca.densify(B)])
 
     def balanced(self, C: Array, q: Array, v: Array, a: Array, time: float) -> tuple[Array, Array]:
         """Return multipliers and inputs that balance the forces of a motion.
@@ -173,15 +175,17 @@ class _Drives:
             UsageError: there are none, or the motion does not determine them.
         """
         dae, m = self.dae, len(C)
+        # [C^T, -B] [lambda; u] = f - M a, by least squares with columns of length 1
         known = q, v, self.z, self.u, self.p, time
         B = np.array(self.slope(*known)).reshape(dae.n, -1)
         force, inertia = column(dae.equations.force(*known)), np.array(dae.equations.M(q, self.p)) @ a
-        columns, asked = np.hstack([C.T, -B]), force - inertia
+        columns, right = np.hstack([C.T, -B]), force - inertia
         length = np.linalg.norm(columns, axis=0)
         length[length == 0] = 1.0
         columns = columns / length
-        found, _, rank, _ = np.linalg.lstsq(columns, asked, rcond=RANK)
-        gap = np.abs(columns @ found - asked)
+        solution, _, rank, _ = np.linalg.lstsq(columns, right, rcond=RANK)
+        # what is left over is balanced by no drive
+        gap = np.abs(columns @ solution - right)
         size = max(1.0, *np.abs(force), *np.abs(inertia))
         if not np.max(gap, initial=0.0) <= BALANCED * size:
             worst = [dae.coordinates[k] for k in np.argsort(-gap)[:MOST_SAID] if gap[k] > BALANCED * size]
@@ -190,6 +194,7 @@ class _Drives:
                 f"{np.max(gap):.3g}): make the joint actuated, name the inputs that drive it as efforts, or leave its "
                 "motion to the forces"
             )
+        # a null space in u leaves efforts open
         if rank < columns.shape[1]:
             loose = np.max(np.abs(np.linalg.svd(columns)[2][rank:, m:]), axis=0)
             free = [dae.inputs[k].name for k, share in zip(self.driven, loose, strict=True) if share > RANK]
@@ -198,14 +203,15 @@ class _Drives:
                     f"{dae.name}: the motion does not determine {first_of(free)} at t = {time:g} s: there are more "
                     "drives than freedoms (name some as efforts), or in this position they do not act on them"
                 )
-        found, u = found / length, self.u.copy()
-        u[self.driven] = found[m:]
+        # inputs with limits: the balance once more with the force at u itself
+        solution, u = solution / length, self.u.copy()
+        u[self.driven] = solution[m:]
         if self.limited:
-            left = column(dae.equations.force(q, v, self.z, u, self.p, time)) - inertia - C.T @ found[:m]
+            left = column(dae.equations.force(q, v, self.z, u, self.p, time)) - inertia - C.T @ solution[:m]
             if not np.max(np.abs(left), initial=0.0) <= BALANCED * size:
-                given = first_of([f"{dae.inputs[k].name} = {u[k]:.6g}" for k in self.driven])
+                efforts = first_of([f"{dae.inputs[k].name} = {u[k]:.6g}" for k in self.driven])
                 raise UsageError(
-                    f"{dae.name}: at t = {time:g} s the motion asks for {given}, where these do not act as they do at "
-                    "0: they are beyond their limits, or do not act linearly"
+                    f"{dae.name}: at t = {time:g} s the motion asks for {efforts}, where these do not act as they do "
+                    "at 0: they are beyond their limits, or do not act linearly"
                 )
-        return found[:m], u
+        return solution[:m], u

@@ -48,7 +48,7 @@ Array = npt.NDArray[np.float64]
 SX = ca.SX
 
 UNITS = ("m", "rad", "1", "m/s", "rad/s", "m/s2", "rad/s2")
-"""Units of what a motion decides."""
+"""Units of the outputs that a motion determines without forces."""
 REGULARITY = "regularity"
 """Name of the smallest singular value of J over the largest, 0 in a singular position."""
 HALVINGS = 60
@@ -100,23 +100,26 @@ def kinematics(
         MbfmuError: the table cannot be read.
     """
     dae = derive(model_of(model, values), coordinates, weightless=True).unswitched
-    given = motion_of(dae, motion, stop, output_interval, "kinematics")
-    return _followed(dae, given, tuple(show))
+    requested = motion_of(dae, motion, stop, output_interval, "kinematics")
+    return _followed(dae, requested, tuple(show))
 
 
 def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
+    # the first pose, and the outputs that a motion without forces determines
     linkage, rest = Kinematics(dae, motion), Rest.of(dae)
     wanted = np.column_stack([*motion.places.values()])
     begin = float(motion.times[0])
     pose, turned = first_pose(linkage, rest, begin, wanted[0])
     signals = [item for item, decided in zip(dae.outputs, _decided(dae), strict=True) if decided]
-    places = [dae.outputs.index(item) for item in signals]
+    rows_shown = [dae.outputs.index(item) for item in signals]
     rows, passed = [], []
     way: _Way | None = None
+    # regularity: smallest over largest singular value of J, its rows relative to their lengths at the start
     started = _started(linkage, rest, begin)
     lengths = _lengths(started)
     best = _regularity(started.J, lengths)
-    for number, time in enumerate(motion.times.tolist()):
+    # pose, then rates and accelerations, which a singular position leaves open
+    for index, time in enumerate(motion.times.tolist()):
         if way:
             trail, crossing = way.to(time)
             pose = trail[-1][1]
@@ -127,13 +130,14 @@ def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
         best = max(best, regularity)
         if regularity <= SINGULAR * best:
             raise _singular(dae, time, pose, "rates and accelerations are not determined")
-        moving = moving_of(linkage, motion, number, pose.q, rest)
+        moving = moving_of(linkage, motion, index, pose.q, rest)
         way = _Way(linkage, rest, motion, time, pose, moving.v, moving.a)
         turned = counted_on(dae, rest, turned, pose.q, time)
         y = dae.output(
             pose.q, moving.v, rest.z, turned, moving.a, np.zeros(dae.m + dae.k), rest.u, rest.p, time
         )  # fmt: skip
-        rows.append([*column(y)[places], regularity])
+        rows.append([*column(y)[rows_shown], regularity])
+    # the result, with the singular positions that the motion passes
     names = (*(item.name for item in signals), REGULARITY)
     notices = motion.notices
     if passed:
@@ -230,7 +234,7 @@ class _Way:
         Raises:
             UsageError: the motion does not go on until there.
         """
-        number = int(np.searchsorted(self.motion.times, time))
+        index = int(np.searchsorted(self.motion.times, time))
         way, trail, passed = self, [], []
         for part in between(self.linkage.dae, self.motion, self.begin, time, self.v):
             pose = way.at(part)
@@ -240,7 +244,7 @@ class _Way:
             passed += way._crossed(part, pose)
             v = (pose.q - way.pose.q) / (part - way.begin)
             way = replace(way, begin=part, pose=pose, v=v, a=0 * v)
-        pose = way.at(time, np.array([item[number] for item in self.motion.places.values()]))
+        pose = way.at(time, np.array([item[index] for item in self.motion.places.values()]))
         if not pose.closed or pose.missing:
             raise way._ended(time, pose)
         return [*trail, (time, pose)], passed + way._crossed(time, pose)
@@ -275,13 +279,13 @@ class _Way:
 
 @dataclass(frozen=True)
 class Workspace:
-    """The places of a frame over a grid of the driven axes.
+    """The positions of a frame over a grid of the driven axes.
 
     Args:
         frame: name of the frame.
         axes: values of the driven axes by name, those of the grid.
         reached: whether each point of the grid can be reached from the start, shape (one entry for each axis).
-        position: places, m, in the world frame, shape (one entry for each axis, 2 or 3); NaN where it is not reached.
+        position: positions of the frame, m, shape (one entry for each axis, 2 or 3); NaN where it is not reached.
         regularity: of each point, see `kinematics`; NaN where it is not reached.
     """
 
@@ -294,11 +298,11 @@ class Workspace:
     def columns(self) -> dict[str, Array]:
         """Return a table with a row for each point of the grid: axes, reached (1 or 0), position, regularity."""
         grids = np.meshgrid(*self.axes.values(), indexing="ij")
-        found = {name: grid.ravel() for name, grid in zip(self.axes, grids, strict=True)}
-        found["reached"] = self.reached.ravel().astype(np.float64)
+        columns = {name: grid.ravel() for name, grid in zip(self.axes, grids, strict=True)}
+        columns["reached"] = self.reached.ravel().astype(np.float64)
         for k in range(self.position.shape[-1]):
-            found[f"{self.frame}.r_0[{k + 1}]"] = self.position[..., k].ravel()
-        return {**found, REGULARITY: self.regularity.ravel()}
+            columns[f"{self.frame}.r_0[{k + 1}]"] = self.position[..., k].ravel()
+        return {**columns, REGULARITY: self.regularity.ravel()}
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the table as .csv, .parquet, .mat or .npz; numbers read back exactly.
@@ -343,29 +347,30 @@ def workspace(
         raise UsageError(f"'{dae.name}' is a block of equations: a workspace is that of a mechanism")
     stem = frame.removesuffix(".frame_a")
     numbers = {item.name: k for k, item in enumerate(dae.outputs)}
-    own = [numbers[f"{stem}.r_0[{k}]"] for k in (1, 2, 3) if f"{stem}.r_0[{k}]" in numbers]
-    if not own:
+    rows = [numbers[f"{stem}.r_0[{k}]"] for k in (1, 2, 3) if f"{stem}.r_0[{k}]" in numbers]
+    if not rows:
         known = [name.removesuffix(".r_0[1]") for name in numbers if name.endswith(".r_0[1]")]
         raise UnknownNameError(f"'{dae.name}' has no frame '{frame}'; {nearest(frame, known)}")
-    places, _, _ = chains(dae)
+    positions, _, _ = chains(dae)
     grid: dict[str, Array] = {}
-    for name, given in axes.items():
-        if name not in places:
-            raise UnknownNameError(f"'{dae.name}' has no coordinate of a joint '{name}'; {nearest(name, places)}")
-        grid[name] = np.array(given, dtype=np.float64)
+    for name, span in axes.items():
+        if name not in positions:
+            raise UnknownNameError(f"'{dae.name}' has no coordinate of a joint '{name}'; {nearest(name, positions)}")
+        grid[name] = np.array(span, dtype=np.float64)
         if not grid[name].size or not np.all(np.isfinite(grid[name])):
             raise UsageError(f"the values of {name} must be finite numbers")
     if not grid:
         raise UsageError("a workspace is over driven axes: name at least one with its values")
     linkage = Kinematics(dae, Motion(np.zeros(1), {name: np.zeros(1) for name in grid}, {}, {}))
-    return _spread(linkage, stem, own, grid, progress or (lambda _: None))
+    return _spread(linkage, stem, rows, grid, progress or (lambda _: None))
 
 
 def _spread(
-    linkage: Kinematics, frame: str, own: list[int], axes: dict[str, Array], progress: Callable[[float], Any]
+    linkage: Kinematics, frame: str, rows: list[int], axes: dict[str, Array], progress: Callable[[float], Any]
 ) -> Workspace:
     dae, rest = linkage.dae, Rest.of(linkage.dae)
     shape = tuple(len(item) for item in axes.values())
+    # the point of the grid that is nearest to the start
     q = start_of(dae, rest, 0.0)
     turned = counted_at_start(dae, rest, q, 0.0)
     here = column(linkage.place(q, 0 * q, rest.z, rest.u, rest.p, 0.0)[0])
@@ -377,12 +382,14 @@ def _spread(
     def wanted(point: tuple[int, ...]) -> Array:
         return np.array([values[k] for values, k in zip(axes.values(), point, strict=True)])
 
+    # the mechanism there
     way = np.where(linkage.angular, nearest_turn(wanted(first) - here), wanted(first) - here)
     begin, _ = first_pose(linkage, rest, 0.0, here + way)
     side, lengths = _side(begin.J), _lengths(_started(linkage, rest, 0.0))
     poses: dict[tuple[int, ...], Array] = {first: begin.q}
-    regularity, position = np.full(shape, np.nan), np.full((*shape, len(own)), np.nan)
+    regularity, position = np.full(shape, np.nan), np.full((*shape, len(rows)), np.nan)
     regularity[first] = _regularity(begin.J, lengths)
+    # from each point that is reached to those beside it, on the same side of singular positions
     todo, count = deque([first]), 0
     while todo:
         point = todo.popleft()
@@ -397,12 +404,13 @@ def _spread(
                 poses[beside] = pose.q
                 regularity[beside] = _regularity(pose.J, lengths)
                 todo.append(beside)
+    # positions of the frame
     reached = np.zeros(shape, dtype=bool)
     still = np.zeros(dae.n)
     for point, q in poses.items():
         y = column(dae.output(q, still, rest.z, turned, still, np.zeros(dae.m + dae.k), rest.u, rest.p, 0.0))
         reached[point] = True
-        position[point] = y[own]
+        position[point] = y[rows]
     return Workspace(frame, axes, reached, position, regularity)
 
 

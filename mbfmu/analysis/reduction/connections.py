@@ -27,7 +27,7 @@ class Attachment:
 
     Args:
         name: name of the set.
-        at: place of the frame, m, shape (3,).
+        at: position of the frame, m, shape (3,).
         dofs: numbers of the set's degrees of freedom.
         X: their displacements by unit translations and rotations of the frame, shape (number, 6).
         averaged: whether the frame moves as the nodes do on average; else they move with it.
@@ -41,7 +41,7 @@ class Attachment:
 
 
 def connections(
-    model: FiniteElementModel, names: Sequence[str], averaged: Sequence[str], places: Mapping[str, Sequence[float]]
+    model: FiniteElementModel, names: Sequence[str], averaged: Sequence[str], positions: Mapping[str, Sequence[float]]
 ) -> tuple[Attachment, ...]:
     """Return the connections of node sets to frames.
 
@@ -49,16 +49,16 @@ def connections(
         model: the finite element model.
         names: names of the sets.
         averaged: those of them that are connected by their average.
-        places: places of frames, m, by the name of the set; the others are at the mean of their nodes.
+        positions: positions of frames, m, by the name of the set; the others are at the mean of their nodes.
 
     Raises:
         UsageError: a set does not exist, is named twice, shares nodes with another, or has its nodes on a line; or a
             place is no point.
     """
-    found: list[Attachment] = []
+    attachments: list[Attachment] = []
     for name in names:
         numbers = model.nodes_of(name)
-        at = np.array(places.get(name, model.nodes[numbers].mean(axis=0)), dtype=np.float64)
+        at = np.array(positions.get(name, model.nodes[numbers].mean(axis=0)), dtype=np.float64)
         if at.shape != (3,) or not np.isfinite(at).all():
             raise UsageError(f"the place of node set '{name}' must be three finite numbers x, y, z")
         dofs = model.of_nodes(numbers)
@@ -70,21 +70,21 @@ def connections(
                 f"node set '{name}' has its nodes on a line, or is a single node without rotations: nothing guides a "
                 "frame about it; take more nodes"
             )
-        for other in found:
+        for other in attachments:
             if np.isin(dofs, other.dofs).any():
                 raise UsageError(
                     f"node sets '{other.name}' and '{name}' share nodes: each frame needs nodes of its own"
                 )
-        found.append(Attachment(name, at, dofs, X, name in averaged))
-    return tuple(found)
+        attachments.append(Attachment(name, at, dofs, X, name in averaged))
+    return tuple(attachments)
 
 
-def transformation(model: FiniteElementModel, found: Sequence[Attachment]) -> tuple[Any, Numbers]:
+def transformation(model: FiniteElementModel, attachments: Sequence[Attachment]) -> tuple[Any, Numbers]:
     """Return T, sparse, shape (n, stay + 6 k), and the numbers of the degrees of freedom that stay."""
     n = len(model.dofs)
     gone = np.zeros(n, dtype=bool)
     dependent = []
-    for item in found:
+    for item in attachments:
         rows = item.dofs
         if item.averaged:
             W = np.linalg.pinv(item.X)
@@ -100,9 +100,9 @@ def transformation(model: FiniteElementModel, found: Sequence[Attachment]) -> tu
     column = np.full(n, -1)
     column[stay] = np.arange(len(stay))
     parts = [(stay, column[stay], np.ones(len(stay)))]
-    for number, (rows, by_frame, sources, by_others) in enumerate(dependent):
-        columns = np.concatenate([len(stay) + 6 * number + np.arange(6), column[sources]])
+    for index, (rows, by_frame, sources, by_others) in enumerate(dependent):
+        columns = np.concatenate([len(stay) + 6 * index + np.arange(6), column[sources]])
         block = np.hstack([by_frame, by_others])
         parts.append((np.repeat(rows, len(columns)), np.tile(columns, len(rows)), block.ravel()))
     row, col, value = (np.concatenate(items) for items in zip(*parts, strict=True))
-    return coo_matrix((value, (row, col)), shape=(n, len(stay) + 6 * len(found))).tocsr(), stay
+    return coo_matrix((value, (row, col)), shape=(n, len(stay) + 6 * len(attachments))).tocsr(), stay

@@ -25,11 +25,11 @@ def constants(
 
     Args:
         model: the finite element model.
-        origin: place of frame_a, m.
+        origin: position of frame_a, m.
         modes: displacements by each mode, shape (dofs, n).
         second: displacements of second order, shape (dofs, n, n); None if they are left out.
         frames: names of the frames besides frame_a.
-        places: their places seen from the origin, m, shape (k, 3).
+        places: their positions seen from the origin, m, shape (k, 3).
         motions: their translations and rotations by each mode, shape (k, 6, n), and their translations of second order,
             shape (k, 3, n, n).
     """

@@ -54,19 +54,19 @@ def read_matrices(
     if not mass or not nodes:
         raise UsageError(f"'{stiffness}' is a matrix alone: give --mass M.mtx and --nodes NODES.csv")
     mass = Path(mass)
-    labels, places, sets = _table(Path(nodes))
+    labels, points, sets = _table(Path(nodes))
     texts = [_content(path) for path in (stiffness, mass)]
     if texts[0].startswith(MARKET) != texts[1].startswith(MARKET):
         raise UsageError(f"'{stiffness}' and '{mass}' are of two formats: give both in one")
     if texts[0].startswith(MARKET):
         K, M = (_market(path) for path in (stiffness, mass))
-        dofs = _usual(K.shape[0], len(places), stiffness)
+        dofs = _usual(K.shape[0], len(points), stiffness)
     else:
         entries = [_labelled(text, path, labels) for text, path in zip(texts, (stiffness, mass), strict=True)]
         keys = np.unique(np.concatenate([np.ravel(item[0]) for item in entries]))
         dofs = np.column_stack([keys // 6, keys % 6])
         K, M = (_assembled(np.searchsorted(keys, pairs), values, len(keys)) for pairs, values in entries)
-    return FiniteElementModel(places, dofs, M, K, sets)
+    return FiniteElementModel(points, dofs, M, K, sets)
 
 
 def _content(path: Path) -> bytes:
@@ -77,15 +77,15 @@ def _content(path: Path) -> bytes:
 
 
 def _from_npz(path: Path) -> FiniteElementModel:
-    found = read_columns(path)
-    if missing := [name for name in ("nodes", "M", "K") if name not in found]:
+    arrays = read_columns(path)
+    if missing := [name for name in ("nodes", "M", "K") if name not in arrays]:
         raise ModelFileError(f"'{path}' lacks the array '{missing[0]}' of a finite element model")
-    nodes = _numbers(found["nodes"], "nodes", path)
-    sets = {name.removeprefix(SET): _whole(item, name, path) for name, item in found.items() if name.startswith(SET)}
-    n = len(found["dofs"]) if "dofs" in found else 0
-    M, K = (_square(_numbers(found[name], name, path), name, path, n) for name in ("M", "K"))
+    nodes = _numbers(arrays["nodes"], "nodes", path)
+    sets = {name.removeprefix(SET): _whole(item, name, path) for name, item in arrays.items() if name.startswith(SET)}
+    n = len(arrays["dofs"]) if "dofs" in arrays else 0
+    M, K = (_square(_numbers(arrays[name], name, path), name, path, n) for name in ("M", "K"))
     n = K.shape[0]
-    dofs = _whole(found["dofs"], "dofs", path) if "dofs" in found else _usual(n, len(nodes), path)
+    dofs = _whole(arrays["dofs"], "dofs", path) if "dofs" in arrays else _usual(n, len(nodes), path)
     if dofs.shape != (n, 2) or not ((dofs >= 0) & (dofs < [len(nodes), 6])).all():
         raise ModelFileError(f"'{path}': dofs must be {n} rows of a node from 0 and a component from 0 to 5")
     return FiniteElementModel(nodes, dofs, M, K, sets)
@@ -129,40 +129,40 @@ def _usual(n: int, nodes: int, path: Path) -> Numbers:
 
 
 def _table(path: Path) -> tuple[Mapping[int, int], Array, dict[str, Numbers]]:
-    """Return the rows of nodes by their label, their places, and the node sets."""
+    """Return the rows of nodes by their label, their positions, and the node sets."""
     columns = read_columns(path, texts=True)
     if missing := [name for name in ("node", "x", "y", "z") if name not in columns]:
         raise ModelFileError(f"'{path}' lacks the column '{missing[0]}': a table of nodes has node, x, y, z and set")
     try:
         labels = {int(label): row for row, label in enumerate(columns["node"])}
-        places = np.array([[float(item) for item in columns[name]] for name in "xyz"]).T.reshape(-1, 3)
+        points = np.array([[float(item) for item in columns[name]] for name in "xyz"]).T.reshape(-1, 3)
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"'{path}': {error}") from None
-    if len(labels) < len(places):
+    if len(labels) < len(points):
         raise ModelFileError(f"'{path}' has two nodes with one label")
     members: dict[str, list[int]] = {}
     for row, names in enumerate(columns.get("set", ())):
         for name in str(names or "").split():
             members.setdefault(name, []).append(row)
-    return labels, places, {name: np.array(rows) for name, rows in members.items()}
+    return labels, points, {name: np.array(rows) for name, rows in members.items()}
 
 
 def _market(path: Path) -> csr_matrix:
     from scipy.io import mmread
 
     try:
-        found = csr_matrix(mmread(path))
+        matrix = csr_matrix(mmread(path))
     except Exception as error:  # noqa: BLE001 - a damaged file raises the errors of several libraries
         raise ModelFileError(f"cannot read '{path}' as a matrix: {error}") from None
-    if found.dtype.kind == "c":
+    if matrix.dtype.kind == "c":
         raise ModelFileError(f"'{path}' has complex numbers, such as those of structural damping: give the real part")
-    return found.astype(np.float64)
+    return matrix.astype(np.float64)
 
 
 def _labelled(text: bytes, path: Path, labels: Mapping[int, int]) -> tuple[Numbers, Array]:
     """Return rows and columns, as 6 node + component, and values of a matrix in the text format of Abaqus."""
     pairs, values = [], []
-    for number, line in enumerate(text.decode("latin-1").splitlines(), 1):
+    for index, line in enumerate(text.decode("latin-1").splitlines(), 1):
         if not line.strip() or line.startswith("*"):
             continue
         try:
@@ -174,7 +174,7 @@ def _labelled(text: bytes, path: Path, labels: Mapping[int, int]) -> tuple[Numbe
             values.append(float(value))
         except (ValueError, KeyError):
             raise ModelFileError(
-                f"'{path}', line {number}: '{line.strip()[:60]}' is no entry 'node, dof, node, dof, value' of nodes "
+                f"'{path}', line {index}: '{line.strip()[:60]}' is no entry 'node, dof, node, dof, value' of nodes "
                 "in the table"
             ) from None
     if not values:

@@ -98,18 +98,19 @@ def assemble(
     """Return the finite element model of a mesh.
 
     Args:
-        points: places of the points, m, shape (p, 3).
+        points: positions of the points, m, shape (p, 3).
         cells: kind of the cells (`tetra`, `tetra10` or `hexahedron`, in the words of meshio) and their corners.
         material: material of all cells.
         sets: numbers of points, by the name of their set.
 
     Raises:
-        UsageError: the extra is not installed, a point is no finite place, a cell has no volume or is given twice, or a
+        UsageError: the extra is not installed, a point is not finite, a cell has no volume or is given twice, or a
             number of a point is none.
     """
     _require()
     from skfem import Basis, ElementHex2, ElementTetP2
 
+    # points, cells and sets are those of a mesh
     kind, corners = cells
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise UsageError("the points of a mesh must be finite numbers x, y, z")
@@ -123,7 +124,8 @@ def assemble(
         raise UsageError(
             "a cell of the mesh is given twice, and its mass and stiffness would count twice: take one out"
         )
-    given = {name: _numbers(f"set '{name}'", numbers, len(points)) for name, numbers in sets.items()}
+    checked = {name: _numbers(f"set '{name}'", numbers, len(points)) for name, numbers in sets.items()}
+    # finite elements on it, none of which is folded or flat
     used, renumbered = np.unique(corners, return_inverse=True)
     mesh = _mesh(kind, points[used], renumbered.reshape(corners.shape))
     try:
@@ -137,8 +139,9 @@ def assemble(
     least, most = determinant.min(axis=1), determinant.max(axis=1)
     if not (np.maximum(least, -most) > FLAT * length**3).all():
         raise UsageError(FOLDED)
+    # the model by their nodes
     nodes = np.asarray(basis.doflocs.T)
-    model_sets = {name: _nodes_of(basis, nodes, points[numbers], kind) for name, numbers in given.items()}
+    model_sets = {name: _nodes_of(basis, nodes, points[numbers], kind) for name, numbers in checked.items()}
     M, K = _matrices(basis, material)
     N = len(nodes)
     dofs = np.column_stack([np.repeat(np.arange(N), 3), np.tile(np.arange(3), N)])
@@ -155,10 +158,10 @@ def _numbers(name: str, numbers: Any, count: int) -> Numbers:
     Raises:
         UsageError: some are no whole numbers from 0, or beyond the points.
     """
-    found = np.asarray(numbers)
-    if found.size and (found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= count):
+    integers = np.asarray(numbers)
+    if integers.size and (integers.dtype.kind not in "iu" or integers.min() < 0 or integers.max() >= count):
         raise UsageError(f"{name} must hold whole numbers of points, from 0 to {count - 1}")
-    return found.astype(np.int64)
+    return integers.astype(np.int64)
 
 
 def _require() -> None:
@@ -187,53 +190,53 @@ def _cells(mesh: Any, path: Path) -> tuple[str, Numbers]:
 
 def _sets(mesh: Any) -> dict[str, Numbers]:
     """Return the sets of points of a mesh: point sets, and the points of named cells of its surface."""
-    found: dict[str, list[Any]] = {name: [numbers] for name, numbers in mesh.point_sets.items()}
+    sets: dict[str, list[Any]] = {name: [numbers] for name, numbers in mesh.point_sets.items()}
     for name, blocks in mesh.cell_sets.items():
         if not name.startswith("gmsh:"):
             for block, numbers in zip(mesh.cells, blocks, strict=True):
                 if block.type in OTHERS and numbers is not None and len(numbers):
-                    found.setdefault(name, []).append(block.data[np.asarray(numbers, dtype=np.int64)])
+                    sets.setdefault(name, []).append(block.data[np.asarray(numbers, dtype=np.int64)])
     tags = mesh.cell_data.get("gmsh:physical", ())
     for name, (tag, _) in mesh.field_data.items():
         for block, numbers in zip(mesh.cells, tags, strict=False):
             if block.type in OTHERS and (numbers == tag).any():
-                found.setdefault(name, []).append(block.data[numbers == tag])
+                sets.setdefault(name, []).append(block.data[numbers == tag])
     return {
         name: np.unique(np.concatenate([np.ravel(item) for item in items])).astype(np.int64)
-        for name, items in found.items()
+        for name, items in sets.items()
     }
 
 
-def _nodes_of(basis: Any, nodes: Array, places: Array, kind: str) -> Numbers:
-    """Return the nodes at some places; of cells with straight edges, those of edges and faces between them too."""
+def _nodes_of(basis: Any, nodes: Array, points: Array, kind: str) -> Numbers:
+    """Return the nodes at some positions; of cells with straight edges, those of edges and faces between them too."""
     from scipy.spatial import KDTree
 
     size = np.ptp(nodes, axis=0).max()
-    distance, nearest = KDTree(nodes).query(places)
-    found = np.unique(nearest[distance < SAME * size])
+    distance, nearest = KDTree(nodes).query(points)
+    met = np.unique(nearest[distance < SAME * size])
     mesh = basis.mesh
-    if kind == "tetra10" or not found.size:
-        return found.astype(np.int64)
-    inside = np.isin(basis.nodal_dofs[0], found)
+    if kind == "tetra10" or not met.size:
+        return met.astype(np.int64)
+    inside = np.isin(basis.nodal_dofs[0], met)
     more = [basis.edge_dofs[:, inside[mesh.edges].all(axis=0)]]
     if basis.facet_dofs.size:
         more.append(basis.facet_dofs[:, inside[mesh.facets].all(axis=0)])
-    return np.unique(np.concatenate([found, *(item.ravel() for item in more)])).astype(np.int64)
+    return np.unique(np.concatenate([met, *(item.ravel() for item in more)])).astype(np.int64)
 
 
 def _faces(mesh: Any) -> Numbers:
     """Return the corners of the faces of the surface, counterclockwise from outside."""
     facets = mesh.boundary_facets()
     corners = mesh.facets[:, facets].T
-    places = mesh.p.T[corners]
+    corner_points = mesh.p.T[corners]
     inside = mesh.p[:, mesh.t[:, mesh.f2t[0, facets]]].mean(axis=1).T
-    normals = np.cross(places[:, 1] - places[:, 0], places[:, 2] - places[:, 0])
-    inward = np.einsum("fa,fa->f", normals, places.mean(axis=1) - inside) < 0
+    normals = np.cross(corner_points[:, 1] - corner_points[:, 0], corner_points[:, 2] - corner_points[:, 0])
+    inward = np.einsum("fa,fa->f", normals, corner_points.mean(axis=1) - inside) < 0
     return np.asarray(np.where(inward[:, None], corners[:, ::-1], corners))
 
 
 def _as_nodes(basis: Any, faces: Numbers) -> Numbers:
-    """Return faces with the numbers of nodes in place of those of corners, in order around the face."""
+    """Return faces with the numbers of nodes instead of those of corners, in order around the face."""
     return np.asarray(basis.nodal_dofs[0][faces], dtype=np.int64)
 
 
@@ -259,7 +262,7 @@ def _matrices(basis: Any, material: Material) -> tuple[csr_matrix, csr_matrix]:
 
 
 def _volume_integrals(basis: Any, rho: float) -> tuple[float, Array, Array]:
-    """Return mass, integral of the places and moment of inertia by quadrature over the cells."""
+    """Return mass, integral of the positions and moment of inertia by quadrature over the cells."""
     x = np.asarray(basis.global_coordinates())
     dm = rho * basis.dx
     squares = np.einsum("aeq,beq,eq->ab", x, x, dm)
@@ -285,9 +288,9 @@ class _SecondOrder:
         for k in range(3):
             stress[k, k] += self.lam * trace
         forces = np.einsum("abeq,fbeq,eq->fea", stress, self.slopes, self.dx, optimize=True)
-        found = np.zeros((self.N, 3))
-        np.add.at(found, self.dofs, forces)
-        return found.ravel()
+        total = np.zeros((self.N, 3))
+        np.add.at(total, self.dofs, forces)
+        return total.ravel()
 
     def _gradient(self, u: Array) -> Array:
         """Return the derivative of component c along x_a, shape (3, 3, cells, points)."""
@@ -315,8 +318,8 @@ class _Stress:
         order = np.full(basis.N, -1)
         order[nodes] = np.arange(len(nodes))
         around = np.flatnonzero(np.isin(basis.element_dofs, nodes).any(axis=0))
-        X = np.asarray(basis.elem.doflocs, dtype=np.float64).T  # places of the nodes in a cell
-        found = csr_matrix((6 * len(nodes), 3 * basis.N))
+        X = np.asarray(basis.elem.doflocs, dtype=np.float64).T  # positions of the nodes in a cell
+        total = csr_matrix((6 * len(nodes), 3 * basis.N))
         for cells in np.split(around, range(BATCH, len(around), BATCH)):
             some = Basis(basis.mesh, basis.elem, elements=cells, quadrature=(X, np.ones(X.shape[1])))
             slopes = np.array([item[0].grad for item in some.basis])  # (functions, 3, cells, nodes)
@@ -326,6 +329,6 @@ class _Stress:
             row = 6 * order[dofs[node, cell]][:, None, None, None] + np.arange(6)[:, None, None]
             column = 3 * dofs[:, cell].T[:, None, :, None] + np.arange(3)
             row, column = (np.broadcast_to(item, value.shape).ravel() for item in (row, column))
-            found = found + coo_matrix((value.ravel(), (row, column)), shape=found.shape).tocsr()
+            total = total + coo_matrix((value.ravel(), (row, column)), shape=total.shape).tocsr()
         met = order[basis.element_dofs[:, around]]
-        return (diags(1 / np.repeat(np.bincount(met[met >= 0]), 6)) @ found).tocsr()
+        return (diags(1 / np.repeat(np.bincount(met[met >= 0]), 6)) @ total).tocsr()

@@ -1,4 +1,4 @@
-"""Finite element models: sparse matrices of mass and stiffness, places of the nodes, and sets of them."""
+"""Finite element models: sparse matrices of mass and stiffness, positions of the nodes, and sets of them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class FiniteElementModel:
     """A linear finite element model of a free body, in SI units.
 
     Args:
-        nodes: places of the nodes, m, shape (N, 3).
+        nodes: positions of the nodes, m, shape (N, 3).
         dofs: node (from 0) and component of each degree of freedom, shape (n, 2); components 0 to 2 are translations
             along x, y and z, 3 to 5 are rotations about them.
         M: mass matrix, sparse, shape (n, n).
@@ -33,7 +33,7 @@ class FiniteElementModel:
             a displacement u is the integral of the stress of u times (grad a)^T grad b; None where only matrices are
             known.
         faces: corners of the faces of the surface, counterclockwise from outside, for pictures, shape (f, 3 or 4).
-        integrals: mass (kg), integral of the places (kg.m) and moment of inertia (kg.m2) about the origin, integrated
+        integrals: mass (kg), first moment (kg.m) and moment of inertia (kg.m2) about the origin, integrated
             over the volume, without the matrices; None where only matrices are known.
         stress: function of the numbers of k different nodes that returns the matrix, sparse, shape (6 k, n), of the
             stresses xx, yy, zz, xy, yz and zx at each by the displacements; None where only matrices are known.
@@ -97,27 +97,27 @@ class FiniteElementModel:
 
     def turned(self, a: int, displacements: Array) -> Array:
         """Return e_a x u for displacements u, shape (n,) or (n, k), with the same turn of the rotations."""
-        found = np.zeros_like(displacements)
+        turned = np.zeros_like(displacements)
         b, c = (a + 1) % 3, (a + 2) % 3
         for offset in (0, 3):
             for source, target, sign in ((b, c, 1.0), (c, b, -1.0)):
                 pairs = self._places[:, [source + offset, target + offset]]
                 here, there = pairs[(pairs >= 0).all(axis=1)].T
-                found[there] += sign * displacements[here]
-        return found
+                turned[there] += sign * displacements[here]
+        return turned
 
     @cached_property
     def _places(self) -> Numbers:
         """Number of the degree of freedom of each node and component, shape (N, 6); -1 where there is none."""
-        found = np.full((len(self.nodes), 6), -1)
-        found[self.dofs[:, 0], self.dofs[:, 1]] = np.arange(len(self.dofs))
-        return found
+        rows = np.full((len(self.nodes), 6), -1)
+        rows[self.dofs[:, 0], self.dofs[:, 1]] = np.arange(len(self.dofs))
+        return rows
 
     def motions(self, displacements: Array) -> tuple[Array, Array]:
         """Return translations, m, and rotations of all nodes, shape (N, 3) each, for displacements of shape (n,)."""
-        found = np.zeros((len(self.nodes), 6))
-        found[self.dofs[:, 0], self.dofs[:, 1]] = displacements
-        return found[:, :3], found[:, 3:]
+        motions = np.zeros((len(self.nodes), 6))
+        motions[self.dofs[:, 0], self.dofs[:, 1]] = displacements
+        return motions[:, :3], motions[:, 3:]
 
     def translations(self, displacements: Array) -> Array:
         """Return the translations of all nodes, m, shape (N, 3), for displacements of shape (n,)."""
@@ -140,13 +140,13 @@ class FiniteElementModel:
 
 def rigid_motion(nodes: Array, dofs: Numbers) -> Array:
     """Return displacements of degrees of freedom by unit translations and rotations about the origin, shape (n, 6)."""
-    found = np.zeros((len(dofs), 6))
+    motions = np.zeros((len(dofs), 6))
     rows, (node, component) = np.arange(len(dofs)), dofs.T
-    found[rows, component] = 1.0
-    places = nodes[node]
+    motions[rows, component] = 1.0
+    points = nodes[node]
     for a in range(3):  # e_b x r along a
         moves = component == a
         b, c = (a + 1) % 3, (a + 2) % 3
-        found[moves, 3 + b] = places[moves, c]
-        found[moves, 3 + c] = -places[moves, b]
-    return found
+        motions[moves, 3 + b] = points[moves, c]
+        motions[moves, 3 + c] = -points[moves, b]
+    return motions

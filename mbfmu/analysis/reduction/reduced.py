@@ -81,7 +81,7 @@ class Reduction:
     Args:
         data: its constants.
         model: the finite element model.
-        origin: place of frame_a in the model's coordinates, m.
+        origin: position of frame_a in the model's coordinates, m.
         modes: displacements by each mode, shape (dofs, n).
         frequencies: of the body clamped at frame_a, Hz, shape (n,).
         clamped: the lowest frequencies of the body clamped at frame_a.
@@ -169,21 +169,25 @@ def reduce(request: ReduceArguments) -> Reduction:
         UsageError: a set or a number does not fit the model.
         ValueRangeError, NameInUseError: see `ModalData`.
     """
+    # the request fits the model
     model, interfaces = request.model, request.interfaces
     if not interfaces:
         raise UsageError("name a node set that becomes frame_a, where the body is clamped: --interface NODESET")
-    given = dict(request.places or {})
-    if strange := sorted({*request.averaged, *given} - {*interfaces}):
+    positions = dict(request.places or {})
+    if strange := sorted({*request.averaged, *positions} - {*interfaces}):
         raise UsageError(f"node set '{strange[0]}' is no interface")
-    found = connections(model, interfaces, request.averaged, given)
-    T, stay = transformation(model, found)
+    # the transformation T: nodes of an interface follow its frame
+    attachments = connections(model, interfaces, request.averaged, positions)
+    T, stay = transformation(model, attachments)
     frames = T.shape[1] - len(stay)
     if request.modes < 0 or request.modes >= len(stay) or request.modes + frames - 6 < 1:
         raise UsageError(f"modes = {request.modes} must be a number from {int(frames == 6)} to {len(stay) - 1}")
-    origin = found[0].at
+    # the body clamped at frame_a: K_c = T_c^T K T_c, M_c likewise
+    origin = attachments[0].at
     clamped = np.r_[: len(stay), len(stay) + 6 : T.shape[1]]
     T_c = T[:, clamped].tocsc()
     K, M = (T_c.T @ item @ T_c for item in (model.K, model.M))
+    # shapes u that make K and M diagonal: (K_c - omega^2 M_c) u = 0 in the basis of static shapes and modes
     request.tell("modes", 0.1)
     basis = _basis(K.tocsc(), M.tocsc(), len(stay), request.modes, request.free_frames, interfaces[1:])
     squares, shapes = eigh(basis.T @ (K @ basis), basis.T @ (M @ basis))
@@ -191,14 +195,16 @@ def reduce(request: ReduceArguments) -> Reduction:
         raise UsageError(APART)
     u = _ordered(model, T_c @ (basis @ shapes), squares)
     frequencies = _hertz(squares)
+    # constants of the body with all shapes
     request.tell("frequencies of the whole model", 0.2)
-    offsets = np.array([item.at - origin for item in found[1:]]).reshape(-1, 3)
+    offsets = np.array([item.at - origin for item in attachments[1:]]).reshape(-1, 3)
 
     def made(u: Array, second: Array | None = None, bent: Array | None = None) -> ModalData:
         bent = np.zeros((len(offsets), 3, *2 * u.shape[1:])) if bent is None else bent
-        return constants(model, origin, u, second, tuple(interfaces[1:]), offsets, (_motions(found, u), bent))
+        return constants(model, origin, u, second, tuple(interfaces[1:]), offsets, (_motions(attachments, u), bent))
 
     data = made(u)
+    # frequencies of the whole model to compare with, clamped and free
     count = min(COMPARED, len(squares))
     whole = _lowest(K.tocsc(), M.tocsc(), count, 0.0)[0]
     stiff = block_diag(np.zeros((6, 6)), data.Ke)
@@ -209,6 +215,7 @@ def reduce(request: ReduceArguments) -> Reduction:
             "the body has no moment of inertia about some axis: give nodes of the mass matrix rotary inertia"
         ) from None
     loose = _lowest((T.T @ model.K @ T).tocsc(), (T.T @ model.M @ T).tocsc(), count + 6, -SHIFT * whole[0])[0][6:]
+    # the modes that are kept: in the plane, below a frequency
     kept = [*range(len(squares))]
     if request.planar:
         if mixed := data.mixed():
@@ -217,16 +224,18 @@ def reduce(request: ReduceArguments) -> Reduction:
                 "symmetric about that plane, and so are its node sets and its mesh"
             )
         kept = [*data.in_plane()]
-    kept = [number for number in kept if request.below is None or frequencies[number] < request.below]
+    kept = [k for k in kept if request.below is None or frequencies[k] < request.below]
     if not kept:
         raise UsageError("no mode is left: give more --modes, or a higher --below")
     u, frequencies = u[:, kept], frequencies[kept]
+    # the body with these, with terms of second order, stresses and a surface where they are requested
     stiffens = request.stiffening and model.second_order is not None
     data = replace(
-        made(u, *(_second_order(model, found, T_c, K.tocsc(), u, request.tell) if stiffens else ())),
+        made(u, *(_second_order(model, attachments, T_c, K.tocsc(), u, request.tell) if stiffens else ())),
         stresses=stress_points(model, request.stress or {}, origin, u),
         surface=surface(model, origin, u) if request.picture else None,
     )
+    # effective mass of mode k along an axis: C1_k^2 / (Me_kk m)
     effective = data.C1.T**2 / np.diag(data.Me)[:, None] / data.m
     return Reduction(
         data, model, origin, u, frequencies, _compared(squares, whole), _compared(unbound, loose), effective, stiffens
@@ -245,7 +254,7 @@ def _basis(K: Any, M: Any, inner: int, modes: int, free: bool, frames: Sequence[
         frames: names of the other frames.
 
     Raises:
-        UsageError: a static shape moves no mass, or there are fewer modes than asked for.
+        UsageError: a static shape moves no mass, or there are fewer modes than requested.
     """
     outer = K.shape[0] - inner
     inside = _factor(K[:inner, :inner])
@@ -258,18 +267,18 @@ def _basis(K: Any, M: Any, inner: int, modes: int, free: bool, frames: Sequence[
         more = np.vstack([held, np.zeros((outer, held.shape[1]))])
     if more.shape[1] < modes:
         raise UsageError(f"modes = {modes} are too many: the mass matrix has mass for {more.shape[1]}")
-    found = np.hstack([static, more])
-    mass = np.einsum("dk,dk->k", found, M @ found)
+    basis = np.hstack([static, more])
+    mass = np.einsum("dk,dk->k", basis, M @ basis)
     if (empty := np.flatnonzero(~(mass > NO_MASS * mass.max()))).size:
         frame, direction = divmod(int(empty[0]), 6)
         raise UsageError(
             f"the static shape for {DIRECTIONS[direction]} of '{frames[frame]}' moves no mass: give nodes of the mass "
             "matrix mass or rotary inertia there, or take another node set"
         )
-    found /= np.sqrt(mass)
-    weights, vectors = eigh(found.T @ (M @ found))
+    basis /= np.sqrt(mass)
+    weights, vectors = eigh(basis.T @ (M @ basis))
     kept = weights > DEPENDENT
-    return np.asarray(found @ (vectors[:, kept] / np.sqrt(weights[kept])))
+    return np.asarray(basis @ (vectors[:, kept] / np.sqrt(weights[kept])))
 
 
 def _lowest(K: Any, M: Any, count: int, shift: float, factor: Any = None) -> tuple[Array, Array]:
@@ -340,40 +349,40 @@ def _ordered(model: FiniteElementModel, modes: Array, squares: Array) -> Array:
         first = last
     moves = model.dofs[:, 1] < 3
     length = np.ptp(model.nodes, axis=0).max()
-    for number in range(modes.shape[1]):
-        size, turn = (np.linalg.norm(item, axis=1).max() for item in model.motions(modes[:, number]))
-        inside = modes[moves, number]
+    for k in range(modes.shape[1]):
+        size, turn = (np.linalg.norm(item, axis=1).max() for item in model.motions(modes[:, k]))
+        inside = modes[moves, k]
         if size < NO_TRANSLATION * length * turn:
-            size, inside = turn, modes[~moves, number]
+            size, inside = turn, modes[~moves, k]
         largest = inside[np.argmax(np.abs(inside) > (1 - 1e-6) * np.abs(inside).max())]
-        modes[:, number] /= size * np.sign(largest)
+        modes[:, k] /= size * np.sign(largest)
     return modes
 
 
-def _motions(found: Sequence[Attachment], u: Array) -> Array:
+def _motions(attachments: Sequence[Attachment], u: Array) -> Array:
     """Return the translations and rotations of the frames besides frame_a by each mode, shape (k, 6, n)."""
-    return np.reshape([np.linalg.pinv(item.X) @ u[item.dofs] for item in found[1:]], (-1, 6, u.shape[1]))
+    return np.reshape([np.linalg.pinv(item.X) @ u[item.dofs] for item in attachments[1:]], (-1, 6, u.shape[1]))
 
 
 def _second_order(
-    model: FiniteElementModel, found: Sequence[Attachment], T: Any, K: Any, u: Array, tell: Tell
+    model: FiniteElementModel, attachments: Sequence[Attachment], T: Any, K: Any, u: Array, tell: Tell
 ) -> tuple[Array, Array]:
     """Return the displacements of second order, shape (dofs, n, n), and the frames' translations, (k, 3, n, n)."""
     assert model.second_order is not None
     n = u.shape[1]
     solve = _factor(K).solve
-    turns = _motions(found, u)[:, 3:]
+    turns = _motions(attachments, u)[:, 3:]
     second, bent = np.zeros((len(model.dofs), n, n)), np.zeros((len(turns), 3, n, n))
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
-    for number, (i, j) in enumerate(pairs):
-        tell("terms of second order", 0.3 + 0.7 * number / len(pairs))
-        given = np.zeros(len(model.dofs))
-        for item, turn in zip(found[1:], turns, strict=True):
+    for index, (i, j) in enumerate(pairs):
+        tell("terms of second order", 0.3 + 0.7 * index / len(pairs))
+        imposed = np.zeros(len(model.dofs))
+        for item, turn in zip(attachments[1:], turns, strict=True):
             if not item.averaged:
-                given[item.dofs] += _circles(model, item, turn[:, i], turn[:, j])
-        force = -model.second_order(u[:, i], u[:, j]) - model.K @ given
+                imposed[item.dofs] += _circles(model, item, turn[:, i], turn[:, j])
+        force = -model.second_order(u[:, i], u[:, j]) - model.K @ imposed
         x = solve(T.T @ force)
-        second[:, i, j] = second[:, j, i] = given + T @ x
+        second[:, i, j] = second[:, j, i] = imposed + T @ x
         bent[:, :, i, j] = bent[:, :, j, i] = x[len(x) - 6 * len(turns) :].reshape(-1, 6)[:, :3]
     return second, bent
 

@@ -18,30 +18,30 @@ COARSER = 1.1
 
 
 def stress_points(
-    model: FiniteElementModel, given: Mapping[str, Sequence[float] | None], origin: Array, modes: Array
+    model: FiniteElementModel, requested: Mapping[str, Sequence[float] | None], origin: Array, modes: Array
 ) -> StressPoints | None:
-    """Return the stresses by each mode at some nodes; None if none are asked for.
+    """Return the stresses by each mode at some nodes; None if none are requested.
 
     Args:
         model: the finite element model.
-        given: places of points, m, by their names; None for all nodes of the set of that name, which get a number
-            behind the name if they are several. A place stands for the node nearest to it.
+        requested: points, m, by their names; None for all nodes of the set of that name, which get a number
+            behind the name if they are several. A position stands for the node nearest to it.
         origin: place of frame_a, m.
         modes: displacements by each mode, shape (dofs, n).
 
     Raises:
-        UsageError: there is no such set, a place is no point, or the model has no known stresses.
+        UsageError: there is no such set, a position is no point, or the model has no known stresses.
         NameInUseError: two points have one name.
     """
-    if not given:
+    if not requested:
         return None
     if model.stress is None:
         raise UsageError("matrices do not say the stresses in the body: these need a mesh")
     names, numbers = [], []
-    for name, place in given.items():
-        found = model.nodes_of(name) if place is None else _nearest(model, name, place)
-        names += [name] if len(found) == 1 else [f"{name}_{number}" for number in range(1, len(found) + 1)]
-        numbers += found.tolist()
+    for name, point in requested.items():
+        nearest = model.nodes_of(name) if point is None else _nearest(model, name, point)
+        names += [name] if len(nearest) == 1 else [f"{name}_{k}" for k in range(1, len(nearest) + 1)]
+        numbers += nearest.tolist()
     if len(numbers) > MOST_POINTS:
         raise UsageError(
             f"stresses at {len(numbers)} points are too many, as each has seven outputs: name sets of up to "
@@ -78,35 +78,35 @@ def coarse(points: Array, triangles: Numbers, most: int = MOST_CORNERS) -> tuple
     without area go. The grid is the finest one with few enough corners.
 
     Args:
-        points: places, shape (N, 3).
+        points: positions, shape (N, 3).
         triangles: numbers of their corners, shape (f, 3).
         most: largest number of corners that are kept.
     """
     used, corners = np.unique(triangles, return_inverse=True)
-    corners, places = corners.reshape(-1, 3), points[used]
+    corners, points_used = corners.reshape(-1, 3), points[used]
     kept = np.arange(len(used))
-    width = float(np.ptp(places, axis=0).max()) / len(used)
+    width = float(np.ptp(points_used, axis=0).max()) / len(used)
     while len(np.unique(kept)) > most:
         width *= COARSER
-        cells = np.unique(np.floor(places / width), axis=0, return_inverse=True)[1].ravel()
+        cells = np.unique(np.floor(points_used / width), axis=0, return_inverse=True)[1].ravel()
         count = np.bincount(cells)
-        means = np.column_stack([np.bincount(cells, axis) / count for axis in places.T])
-        order = np.lexsort((np.linalg.norm(places - means[cells], axis=1), cells))
+        means = np.column_stack([np.bincount(cells, axis) / count for axis in points_used.T])
+        order = np.lexsort((np.linalg.norm(points_used - means[cells], axis=1), cells))
         kept = order[np.searchsorted(cells[order], np.arange(len(count)))][cells]
-    found = kept[corners]
-    found = found[(found != np.roll(found, 1, axis=1)).all(axis=1)]
-    left, renumbered = np.unique(found, return_inverse=True)
+    triangles_left = kept[corners]
+    triangles_left = triangles_left[(triangles_left != np.roll(triangles_left, 1, axis=1)).all(axis=1)]
+    left, renumbered = np.unique(triangles_left, return_inverse=True)
     return used[left], renumbered.reshape(-1, 3)
 
 
-def _nearest(model: FiniteElementModel, name: str, place: Sequence[float]) -> Numbers:
-    if len(place) != 3 or not np.isfinite(place).all():
+def _nearest(model: FiniteElementModel, name: str, point: Sequence[float]) -> Numbers:
+    if len(point) != 3 or not np.isfinite(point).all():
         raise UsageError(f"the place of '{name}' must be three finite numbers x, y, z")
-    return np.atleast_1d(KDTree(model.nodes).query(place)[1]).astype(np.int64)
+    return np.atleast_1d(KDTree(model.nodes).query(point)[1]).astype(np.int64)
 
 
 def _stresses(model: FiniteElementModel, nodes: Numbers, modes: Array) -> Array:
     """Return the stresses at nodes by each mode, shape (k, 6, n)."""
     assert model.stress is not None
-    once, places = np.unique(nodes, return_inverse=True)
-    return np.asarray(model.stress(once) @ modes).reshape(len(once), 6, -1)[places]
+    once, positions = np.unique(nodes, return_inverse=True)
+    return np.asarray(model.stress(once) @ modes).reshape(len(once), 6, -1)[positions]

@@ -136,8 +136,8 @@ class Sensitivity:
     ) -> None:
         if is_fmu(model):
             raise UsageError(f"'{model}' is an FMU, with its equations inside: derivatives of a run need the model")
-        given = courses(inputs, input_hold)
-        fixed = {name: item for name, item in given.items() if name not in (knots or {})}
+        functions = courses(inputs, input_hold)
+        fixed = {name: item for name, item in functions.items() if name not in (knots or {})}
         choices = stepper, options, step, tolerance, coordinates, formulas(fixed)
         self._prepared = _with_numbers(model_of(model, values), tuple(free), choices, bool(knots))
         outline = self._prepared.outline
@@ -150,7 +150,7 @@ class Sensitivity:
         check_length(self.time, step)
         self._drives = Drives(outline, fixed, self.time, step)
         self._places = [_place(outline, name) for name in free]
-        self.knots = knots_of(outline, given, float(self.time[-1]), knots, knots_hold)
+        self.knots = knots_of(outline, functions, float(self.time[-1]), knots, knots_hold)
         self.free = tuple(item.name for item in self.signals)
         self._has_slopes = False
 
@@ -158,8 +158,8 @@ class Sensitivity:
     def signals(self) -> tuple[ParameterSignal, ...]:
         """Unit, default and bounds of each free value."""
         outline = self._prepared.outline
-        own = ((outline.parameters if kind else outline.starts)[k] for kind, k in self._places)
-        return (*own, *(signal for item in self.knots for signal in item.signals))
+        chosen = ((outline.parameters if kind else outline.starts)[k] for kind, k in self._places)
+        return (*chosen, *(signal for item in self.knots for signal in item.signals))
 
     @property
     def values(self) -> Array:
@@ -182,13 +182,13 @@ class Sensitivity:
         """
         low, high = (np.array([getattr(item, which) for item in self.signals]) for which in ("min", "max"))
         inputs = {item.name for item in self.knots}
-        for name, given in (bounds or {}).items():
-            places = [k for k, item in enumerate(self.free) if name in (item, item.partition("@")[0])]
-            if not places or not (name in self.free or name in inputs):
+        for name, pair in (bounds or {}).items():
+            entries = [k for k, item in enumerate(self.free) if name in (item, item.partition("@")[0])]
+            if not entries or not (name in self.free or name in inputs):
                 raise UnknownNameError(f"bounds: '{name}' is not free; {nearest(name, self.free)}")
-            if len(given) != 2 or not given[0] < given[1]:
-                raise UsageError(f"bounds of {name} = {tuple(given)}: give a least and a greatest value")
-            low[places], high[places] = np.maximum(low[places], given[0]), np.minimum(high[places], given[1])
+            if len(pair) != 2 or not pair[0] < pair[1]:
+                raise UsageError(f"bounds of {name} = {tuple(pair)}: give a least and a greatest value")
+            low[entries], high[entries] = np.maximum(low[entries], pair[0]), np.minimum(high[entries], pair[1])
         for name, value, least, most in zip(self.free, self.values, low, high, strict=True):
             if not least <= value <= most:
                 raise UsageError(
@@ -223,12 +223,12 @@ class Sensitivity:
         outputs, back = self._recorded(values) if self._has_adjoint else self._by_tangents(values)
 
         def of(weights: npt.ArrayLike) -> Gradient:
-            asked = np.asarray(weights, dtype=np.float64)
-            if asked.shape != outputs.shape or not np.all(np.isfinite(asked)):
+            weighted = np.asarray(weights, dtype=np.float64)
+            if weighted.shape != outputs.shape or not np.all(np.isfinite(weighted)):
                 raise UsageError(
                     f"weights of outputs must be finite numbers of the shape {outputs.shape}, one an output"
                 )
-            return Gradient(outputs, *back(asked))
+            return Gradient(outputs, *back(weighted))
 
         return outputs.copy(), of
 
@@ -250,13 +250,13 @@ class Sensitivity:
         def back(weights: Array) -> tuple[Array, Array]:
             whole = np.zeros(run.outputs.shape)
             whole[:, self._shown] = weights
-            found = run.adjoint(whole)
-            each = [np.array([(found.p if kind else found.s)[k] for kind, k in self._places])]
+            adjoint = run.adjoint(whole)
+            each = [np.array([(adjoint.p if kind else adjoint.s)[k] for kind, k in self._places])]
             for item in self.knots:
-                place = self.input_names.index(item.name)
-                each.append(item.weights(run.lines, found.u[:, place], found.du[:-1, place]))
+                column = self.input_names.index(item.name)
+                each.append(item.weights(run.lines, adjoint.u[:, column], adjoint.du[:-1, column]))
             inputs = np.zeros((len(run.outputs) - 1, len(self.input_names)))
-            np.add.at(inputs, [*(line.interval for line in run.lines), -1], found.u)
+            np.add.at(inputs, [*(line.interval for line in run.lines), -1], adjoint.u)
             return np.concatenate(each), inputs
 
         return run.outputs[:, self._shown], back
@@ -293,35 +293,38 @@ class Sensitivity:
             KernelError: there is no C compiler.
         """
         kernel = self._following
-        given = self._given(values)
-        s, p, drives = given
+        start = self._given(values)
+        s, p, drives = start
         if not self._has_slopes:
             self._refuse_contradicted(self._prepared.initial_state(drives.at(0.0), s, p), s, p)
         step, tolerance = self._prepared.step, self._prepared.tolerance
-        changes = [self._unit(kernel, number) for number in range(len(self.free))]
+        # a change e_k of each free value, and that of the start: x0_k
+        changes = [self._unit(kernel, k) for k in range(len(self.free))]
         u, (_, end, *_) = drives.at(0.0), drives.between(0)[0]
         along = [
             self._known(0.0, kernel.initialize_tangent(s, u, p, 0.0, step, ss, su, sp))
             for (ss, sp), (su, _) in zip(changes, self._driving(0.0, end), strict=True)
         ]
+        # outputs: y_k = y_x x_k + y_u u_k + y_p p_k
         slopes: list[list[Array]] = []
 
         def shown(x: Any, u: Any, t: float, end: float) -> None:
-            found = [
+            tangents = [
                 kernel.outputs_tangent(x, u, p, t, sx, su, sp)
                 for sx, (_, sp), (su, _) in zip(along, changes, self._driving(t, end), strict=True)
             ]
-            slopes.append([np.array(item)[self._shown] for item in found])
+            slopes.append([np.array(item)[self._shown] for item in tangents])
 
+        # steps: x_k by the tangent of the stepper, one after the other
         def moved(x: Any, u: Any, du: Any, t: float, span: float) -> None:
             self._refuse_moved_sampling(x, p, t, [sp for _, sp in changes])
             driving = self._driving(t, t + span)
-            for number, ((_, sp), (su, sdu)) in enumerate(zip(changes, driving, strict=True)):
-                sx = along[number]
-                found = kernel.follow(x, u, du, p, t, span, step, tolerance, Change(su, sdu, sp, sx))
-                along[number] = self._known(t, found)
+            for k, ((_, sp), (su, sdu)) in enumerate(zip(changes, driving, strict=True)):
+                sx = along[k]
+                tangents = kernel.follow(x, u, du, p, t, span, step, tolerance, Change(su, sdu, sp, sx))
+                along[k] = self._known(t, tangents)
 
-        outputs = self._along(kernel, given, moved, shown)
+        outputs = self._along(kernel, start, moved, shown)
         shape = len(outputs), len(self.free), len(self._shown)
         return outputs[:, self._shown], np.array(slopes).reshape(shape).transpose(0, 2, 1)
 
@@ -377,11 +380,11 @@ class Sensitivity:
         return following(self._prepared.dae, self._prepared.scheme, self._prepared.bundle)
 
     def _along(
-        self, kernel: Any, given: _Given, moved: Callable[..., None], shown: Callable[..., None] = lambda *_: None
+        self, kernel: Any, supplied: _Given, moved: Callable[..., None], shown: Callable[..., None] = lambda *_: None
     ) -> Array:
         """Return all outputs of a run; `moved` is called before each part of it, `shown` before each row."""
         step, tolerance = self._prepared.step, self._prepared.tolerance
-        s, p, drives = given
+        s, p, drives = supplied
         x = self._prepared.initial_state(drives.at(0.0), s, p)
         times: list[float] = self.time.tolist()
         rows = []
@@ -416,25 +419,25 @@ class Sensitivity:
         if dae.n and self._places:
             whole = dae.extended(list(p))
             q, v, _ = scheme.read(list(x)[: scheme.step.x.numel()], whole, 0.0)
-            given = list(s)[: len(dae.start.starts)]
-            if found := contradicted(dae, start_slopes(dae, self._places)(q, v, given, whole, 0.0)):
-                number, names = found
+            starts = list(s)[: len(dae.start.starts)]
+            if contradiction := contradicted(dae, start_slopes(dae, self._places)(q, v, starts, whole, 0.0)):
+                index, names = contradiction
                 raise UsageError(
-                    f"{dae.name}: a run has no derivative with respect to {self.free[number]}: after its smallest "
+                    f"{dae.name}: a run has no derivative with respect to {self.free[index]}: after its smallest "
                     f"change the start values {', '.join(names)} contradict the constraints; leave some of them free "
                     "(mbfmu.load(MODEL, free=[NAME]))"
                 )
         self._has_slopes = True  # so it has at other values, as which equations repeat others does not change
 
-    def _known(self, t: float, found: tuple[Any, Unknown | None]) -> Any:
+    def _known(self, t: float, followed: tuple[Any, Unknown | None]) -> Any:
         """Return a tangent, if it is known."""
-        tangent, unknown = found
+        tangent, unknown = followed
         if unknown is None:
             return tangent
         switching = self._prepared.dae.switching
         if switching and unknown.reason in UNKNOWN:
-            t, what = unknown.time, switching.guard_names[unknown.guard]
-            why = f"there {what} {UNKNOWN[unknown.reason]}: end the run before, or take a smooth force"
+            t, guard = unknown.time, switching.guard_names[unknown.guard]
+            why = f"there {guard} {UNKNOWN[unknown.reason]}: end the run before, or take a smooth force"
         else:
             why = (
                 "the position is singular, or the tangents of the stepper's equations do not come to rest: take "
@@ -442,11 +445,11 @@ class Sensitivity:
             )
         raise StepError(f"{self._prepared.outline.name}: the derivatives are not known after t = {t:g} s: {why}")
 
-    def _unit(self, kernel: Following, number: int) -> tuple[Any, Any]:
+    def _unit(self, kernel: Following, index: int) -> tuple[Any, Any]:
         """Return the changes of start values and parameters, of one free value by 1."""
         s, p = [0.0] * kernel.ns, [0.0] * kernel.np
-        if number < len(self._places):
-            kind, k = self._places[number]
+        if index < len(self._places):
+            kind, k = self._places[index]
             (p if kind else s)[k] = 1.0
         return vector(s), vector(p)
 
@@ -455,9 +458,9 @@ class Sensitivity:
         whole = np.zeros((len(self.free), 2, len(self.input_names)))
         first = len(self._places)
         for item in self.knots:
-            places = slice(first, first + len(item.times))
-            first = places.stop
-            whole[places, :, self.input_names.index(item.name)] = np.transpose(item.changes(start, end))
+            rows = slice(first, first + len(item.times))
+            first = rows.stop
+            whole[rows, :, self.input_names.index(item.name)] = np.transpose(item.changes(start, end))
         return [(vector(u.tolist()), vector(du.tolist())) for u, du in whole]
 
     def _given(self, values: Values) -> _Given:
@@ -516,7 +519,7 @@ def _with_numbers(system: Model, free: tuple[str, ...], choices: tuple[Any, ...]
 
 
 def _place(outline: Outline, name: str) -> tuple[bool, int]:
-    """Return whether a value is a parameter, and its place among them or among the start values."""
+    """Return whether a value is a parameter, and its index among them or among the start values."""
     parameters = [item.name for item in outline.parameters]
     if name in parameters:
         return True, parameters.index(name)
@@ -531,7 +534,7 @@ def _times(stop: float | None, step: float, interval: float | None, times: npt.A
         return communication_points(stop, step, interval)
     if stop is not None or interval is not None:
         raise UsageError("the times of the outputs are given: leave stop and output_interval out")
-    found = np.array(times, dtype=np.float64)
-    if found.ndim != 1 or len(found) < 2 or found[0] != 0 or not np.all(np.diff(found) > 0):
+    instants = np.array(times, dtype=np.float64)
+    if instants.ndim != 1 or len(instants) < 2 or instants[0] != 0 or not np.all(np.diff(instants) > 0):
         raise UsageError("times of outputs must begin at 0 and increase, with at least two of them")
-    return found
+    return instants

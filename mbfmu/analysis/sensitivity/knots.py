@@ -56,8 +56,8 @@ class Knots:
     def at(self, times: Array, values: Array) -> Array:
         """Return the input at some times, shape (n_t,), for values at the knots, shape (n,)."""
         before, after, part = self._between(times)
-        found: Array = (1 - part) * values[before] + part * values[after]
-        return found
+        values_there: Array = (1 - part) * values[before] + part * values[after]
+        return values_there
 
     def gathered(self, times: Array, weights: Array) -> Array:
         """Return the derivatives with respect to its values, shape (n,), from those with respect to the input.
@@ -67,10 +67,10 @@ class Knots:
             weights: derivatives with respect to the input at these times, shape (n_t,).
         """
         before, after, part = self._between(times)
-        found: Array = np.zeros(len(self.times))
-        np.add.at(found, before, (1 - part) * weights)
-        np.add.at(found, after, part * weights)
-        return found
+        sums: Array = np.zeros(len(self.times))
+        np.add.at(sums, before, (1 - part) * weights)
+        np.add.at(sums, after, part * weights)
+        return sums
 
     def _between(self, times: Array) -> tuple[Any, Any, Array]:
         """Return the knots before and after some times, and how far from the one to the other these are, 0 to 1."""
@@ -102,53 +102,53 @@ class Knots:
         """
         start, end = (np.array([getattr(line, which) for line in lines]) for which in ("t", "end"))
         begun = (start + end) / 2 if self.hold and not self.secants else start
-        found = self.gathered(begun, u[:-1]) + self.gathered(end[-1:], u[-1:])
+        sums = self.gathered(begun, u[:-1]) + self.gathered(end[-1:], u[-1:])
         if not self.hold:
             rate = du / (end - start)
-            found += self.gathered(end, rate) - self.gathered(begun, rate)
-        return found
+            sums += self.gathered(end, rate) - self.gathered(begun, rate)
+        return sums
 
 
 def knots_of(
     outline: Outline,
-    given: Mapping[str, Course],
+    driven: Mapping[str, Course],
     stop: float,
-    asked: Mapping[str, int | Sequence[float]] | None,
+    requested: Mapping[str, int | Sequence[float]] | None,
     hold: bool,
 ) -> tuple[Knots, ...]:
     """Return the knots of inputs.
 
     Args:
         outline: the model.
-        given: the inputs over time, by name, at which a search begins.
+        driven: the inputs over time, by name, at which a search begins.
         stop: end of the run, s.
-        asked: number of knots, evenly from 0 on, or their times, s, by the name of the input.
+        requested: number of knots, evenly from 0 on, or their times, s, by the name of the input.
         hold: see `Knots`.
 
     Raises:
         UnknownNameError, UsageError: an argument is invalid.
     """
     known = {item.name: item for item in outline.inputs}
-    found = []
-    for name, places in (asked or {}).items():
+    knots = []
+    for name, choice in (requested or {}).items():
         if name not in known:
             raise UnknownNameError(f"knots: '{outline.name}' has no input '{name}'; {nearest(name, known)}")
         if known[name].type != "Real":
             raise UsageError(f"knots: input '{name}' is of type {known[name].type}, and has no slope")
-        times = _times(name, places, stop, hold)
-        begun = given.get(name)
+        times = _times(name, choice, stop, hold)
+        begun = driven.get(name)
         values = [begun.at(time) if begun else known[name].start for time in times.tolist()]
-        found.append(Knots(name, known[name].unit, times, np.array(values), hold, outline.multistep))
-    return tuple(found)
+        knots.append(Knots(name, known[name].unit, times, np.array(values), hold, outline.multistep))
+    return tuple(knots)
 
 
-def _times(name: str, places: int | Sequence[float], stop: float, hold: bool) -> Array:
+def _times(name: str, choice: int | Sequence[float], stop: float, hold: bool) -> Array:
     """Return the times of knots."""
-    if isinstance(places, int):
-        if not 2 - hold <= places <= 1 / APART:
-            raise UsageError(f"knots of {name} = {places}: give at least {2 - hold} and at most {1 / APART:.0f}")
-        return np.linspace(0.0, stop, places + hold)[:places]
-    times = np.array(places, dtype=np.float64)
+    if isinstance(choice, int):
+        if not 2 - hold <= choice <= 1 / APART:
+            raise UsageError(f"knots of {name} = {choice}: give at least {2 - hold} and at most {1 / APART:.0f}")
+        return np.linspace(0.0, stop, choice + hold)[:choice]
+    times = np.array(choice, dtype=np.float64)
     inside = len(times) and times[0] >= 0 and times[-1] <= stop
     if not inside or any(not b - a > APART * stop for a, b in pairwise(times.tolist())):
         raise UsageError(f"knots of {name}: give times that increase, from 0 to {stop:g} s, or their number")

@@ -20,7 +20,7 @@ from mbfmu.run.drives import Drives
 
 Array = npt.NDArray[np.float64]
 BYTES = 8
-"""Bytes of a number."""
+"""Number of bytes of a double."""
 
 
 class EqualSteps(NamedTuple):
@@ -86,11 +86,11 @@ def lines(drives: Drives) -> list[InputLine]:
 
 def spans(whole: Sequence[InputLine], step: float) -> list[EqualSteps]:
     """Return the steps of a run; step: the longest, s."""
-    found = []
-    for number, (_, t, end, u, du) in enumerate(whole):
+    spans = []
+    for index, (_, t, end, u, du) in enumerate(whole):
         n = count(end - t, step)
-        found.append(EqualSteps(number, t, (end - t) / n, 0, n, u, du))
-    return found
+        spans.append(EqualSteps(index, t, (end - t) / n, 0, n, u, du))
+    return spans
 
 
 def grouped(whole: Sequence[EqualSteps], largest: int) -> list[list[EqualSteps]]:
@@ -147,10 +147,10 @@ class RecordedRun:
         self._starts, rows, self._record = [], [], self._room()  # which keeps the last group
         for group in self._groups:
             self._starts.append(x)
-            for span, place in self._placed(group, self._record):
+            for span, begin in self._placed(group, self._record):
                 if not span.first and span.t == drives.points[self.lines[span.line].interval]:
                     rows.append(kernel.outputs(x, span.u, p, span.t))
-                x = self._recorded(span, x, place)
+                x = self._recorded(span, x, begin)
         self._end, self._stop = x, float(drives.points[-1])
         rows.append(kernel.outputs(x, drives.at(self._stop), p, self._stop))
         self.outputs: Array = np.array(rows)
@@ -161,20 +161,20 @@ class RecordedRun:
 
     def _placed(self, group: Sequence[EqualSteps], record: Array) -> list[tuple[EqualSteps, int]]:
         """Return the spans of a group, each with the address of its record."""
-        found, place = [], address(record)
+        placed, begin = [], address(record)
         for span in group:
-            found.append((span, place))
-            place += BYTES * self._kernel.record_size * span.n
-        return found
+            placed.append((span, begin))
+            begin += BYTES * self._kernel.record_size * span.n
+        return placed
 
-    def _recorded(self, span: EqualSteps, x: Any, place: int) -> Any:
+    def _recorded(self, span: EqualSteps, x: Any, begin: int) -> Any:
         """Return the state after some steps, which are written to an address."""
         end = span.first + span.n
-        x1, status = self._kernel.record(x, span.u, span.du, self._p, span.t, span.h, span.first, end, place)
+        x1, status = self._kernel.record(x, span.u, span.du, self._p, span.t, span.h, span.first, end, begin)
         if status.code != OK:
-            what = "does not converge" if status.code == NOT_CONVERGED else "gives numbers that are not finite"
+            fault = "does not converge" if status.code == NOT_CONVERGED else "gives numbers that are not finite"
             raise StepError(
-                f"{self._drives.outline.name}: the step of {span.h:g} s from t = {status.time:g} s {what}, and "
+                f"{self._drives.outline.name}: the step of {span.h:g} s from t = {status.time:g} s {fault}, and "
                 "gradients do not go back through steps that are halved: take a smaller step"
             )
         return x1
@@ -186,35 +186,40 @@ class RecordedRun:
             StepError: the derivatives of a step are not finite, or its stages turn too slowly.
         """
         kernel, p = self._kernel, self._p
+        # weights of state, parameters, inputs u and their slopes du, all zero
         wx, wp = vector([0.0] * kernel.nx), vector([0.0] * kernel.np)
-        found = np.zeros((len(self.lines) + 1, 2, kernel.nu))
+        driven = np.zeros((len(self.lines) + 1, 2, kernel.nu))
         weights = np.array(weights, dtype=np.float64, order="C")
-        of_u, of_y = address(found), address(weights)
-        wu = [of_u + BYTES * 2 * kernel.nu * k for k in range(len(found))]
+        of_u, of_y = address(driven), address(weights)
+        wu = [of_u + BYTES * 2 * kernel.nu * k for k in range(len(driven))]
         wy = [of_y + BYTES * kernel.ny * k for k in range(len(weights))]
+        # the outputs at the end: wx += y_x^T wy, and so on
         kernel.outputs_adjoint(self._end, self._drives.at(self._stop), p, self._stop, wy[-1], wx, wu[-1], wp)
+        # groups of steps backwards; all but the last are recorded anew from their start
         last = len(self._groups) - 1
         again = self._room() if last else self._record
-        for number, group in reversed(list(enumerate(self._groups))):
-            placed = self._placed(group, self._record if number == last else again)
-            if number != last:
-                x = self._starts[number]
-                for span, place in placed:
-                    x = self._recorded(span, x, place)
-            for span, place in reversed(placed):
+        for index, group in reversed(list(enumerate(self._groups))):
+            placed = self._placed(group, self._record if index == last else again)
+            if index != last:
+                x = self._starts[index]
+                for span, begin in placed:
+                    x = self._recorded(span, x, begin)
+            # the steps of a group backwards: wx <- (dx1/dx0)^T wx, then the outputs where they begin
+            for span, begin in reversed(placed):
                 k, t, h, first, n, u, du = span
                 interval = self.lines[k].interval
-                code = kernel.record_adjoint(place, u, du, p, t, h, first, first + n, StepWeights(wx, wu[k], wp))
+                code = kernel.record_adjoint(begin, u, du, p, t, h, first, first + n, StepWeights(wx, wu[k], wp))
                 if code != OK:
                     raise StepError(
                         f"{self._drives.outline.name}: the adjoint of the steps from t = {t + first * h:g} s on is not "
                         "finite or does not converge: take a smaller step"
                     )
                 if not first and t == self._drives.points[interval]:
-                    kernel.outputs_adjoint(place, u, p, t, wy[interval], wx, wu[k], wp)
+                    kernel.outputs_adjoint(begin, u, p, t, wy[interval], wx, wu[k], wp)
+        # the start x0(s, u, p): ws = x0_s^T wx
         u, begun = self._drives.at(0.0), np.zeros((2, kernel.nu))
         ws, code = kernel.initialize_adjoint(self._s, u, p, 0.0, self._drives.step, wx, address(begun), wp)
-        found[0, 0] += begun[0]  # the start does not depend on what the inputs do then
+        driven[0, 0] += begun[0]  # the start does not depend on what the inputs do then
         if code != OK:
             raise StepError("the adjoint of the start is not finite: it is near a singular position")
-        return Weights(np.array(ws), np.array(wp), found[:, 0], found[:, 1])
+        return Weights(np.array(ws), np.array(wp), driven[:, 0], driven[:, 1])

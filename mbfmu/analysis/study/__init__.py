@@ -91,18 +91,18 @@ def sweep(study: SweepArguments) -> list[Row]:
     names, todo = points(study.vary or {}, study.sample, study.distributions or {}, study.seed)
     if taken := {*names} & {item.label for item in wanted}:
         raise UsageError(f"'{min(taken)}' is varied: take another label for the measure")
-    given = courses(study.inputs, study.input_hold)
-    subject = _subject(study, names, wanted, todo[0], given)
+    inputs = courses(study.inputs, study.input_hold)
+    subject = _subject(study, names, wanted, todo[0], inputs)
     labels = tuple(item.label for item in wanted)
     table = None
     if study.output is not None:
-        fingerprint = _fingerprint(subject, wanted, study.stop, study.output_interval, given)
+        fingerprint = _fingerprint(subject, wanted, study.stop, study.output_interval, inputs)
         table = StudyTable(Path(study.output), names, labels, fingerprint)
-    found = table.read() if table else {}
+    known = table.read() if table else {}
     if study.again:
-        found = {point: row for point, row in found.items() if not row.failure}
+        known = {point: row for point, row in known.items() if not row.failure}
     rows = run(
-        Study(subject, wanted, len(todo) >= WORTH), names, list(dict.fromkeys(todo)), found, table, study.scheduler,
+        Study(subject, wanted, len(todo) >= WORTH), names, list(dict.fromkeys(todo)), known, table, study.scheduler,
         study.workers, study.progress or (lambda _: None),
     )  # fmt: skip
     return [rows[point] for point in todo]
@@ -126,7 +126,7 @@ def _refuse_wrong(study: SweepArguments) -> None:
 
 
 def _subject(
-    study: SweepArguments, names: tuple[str, ...], wanted: Sequence[Measure], first: Point, given: Mapping[str, Course]
+    study: SweepArguments, names: tuple[str, ...], wanted: Sequence[Measure], first: Point, inputs: Mapping[str, Course]
 ) -> Subject:
     """Return the model or the FMU that is run, and refuse what no run of it can have.
 
@@ -135,7 +135,7 @@ def _subject(
         names: of what is varied.
         wanted: the measures.
         first: values of the first point.
-        given: inputs over time, by name.
+        inputs: inputs over time, by name.
     """
     model, stop, interval = study.model, study.stop, study.output_interval
     if isinstance(model, Model) or not is_fmu(model):
@@ -147,15 +147,15 @@ def _subject(
             "step": study.longest,
             "tolerance": study.tolerance or 0.0,
             "coordinates": study.coordinates,
-            "formulas": formulas(given),
+            "formulas": formulas(inputs),
         }
-        return model_subject(model_of(model, study.values), names, wanted, choices, first, stop, interval, given)
+        return model_subject(model_of(model, study.values), names, wanted, choices, first, stop, interval, inputs)
     if study.stepper or study.options or study.coordinates:
         raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
     if not (study.timeout is None or study.timeout > 0):
         raise UsageError(f"the timeout is {study.timeout} s; it must be a positive number")
     return fmu_subject(
-        Path(model), names, wanted, study.step, study.tolerance, study.values or {}, stop, interval, given,
+        Path(model), names, wanted, study.step, study.tolerance, study.values or {}, stop, interval, inputs,
         TIMEOUT if study.timeout is None else study.timeout,
     )  # fmt: skip
 
@@ -165,8 +165,8 @@ def _fingerprint(
     measures: Sequence[Measure],
     stop: float,
     interval: float | None,
-    given: Mapping[str, Course],
+    courses: Mapping[str, Course],
 ) -> str:
-    inputs = {name: item.identity for name, item in given.items()}
-    told = [subject.fingerprint(), [(m.label, m.function, m.name) for m in measures], stop, interval, inputs]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
+    inputs = {name: item.identity for name, item in courses.items()}
+    facts = [subject.fingerprint(), [(m.label, m.function, m.name) for m in measures], stop, interval, inputs]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:12]

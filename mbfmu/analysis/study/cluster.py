@@ -16,7 +16,7 @@ from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.run.model import Progress
 
 SAVING = 2.0
-"""Least time between two versions of the file, s; long tables are written less often."""
+"""Least time between two times that the table of a study is written, s; long tables are written less often."""
 WAITING = 60
 """Longest wait for the first worker of a cluster, s."""
 AHEAD = 3
@@ -29,7 +29,7 @@ def run(
     study: Study,
     names: tuple[str, ...],
     todo: Sequence[Point],
-    found: Mapping[Point, Row],
+    known: Mapping[Point, Row],
     table: StudyTable | None,
     scheduler: str | None,
     workers: int | None,
@@ -41,7 +41,7 @@ def run(
         study: the subject and its measures.
         names: names of the varied values.
         todo: the points to run, each once.
-        found: rows that exist already.
+        known: rows that exist already.
         table: the file, if there is one.
         scheduler: address of a Dask scheduler; None: processes on this machine.
         workers: number of processes; None: one for each core.
@@ -51,15 +51,15 @@ def run(
         UsageError: the cluster does not answer or has no workers.
         MbfmuError: the connection to the cluster is lost, or the file cannot be written.
     """
-    rows = dict(found)
+    rows = dict(known)
     left = [point for point in todo if point not in rows]
 
     def save() -> None:
         if table:
-            others = [row for point, row in rows.items() if point not in places]
+            others = [row for point, row in rows.items() if point not in points]
             table.write([*(rows[point] for point in todo if point in rows), *others])
 
-    places = set(todo)
+    points = set(todo)
     if not left:
         report(1.0)
         return rows
@@ -69,9 +69,9 @@ def run(
         save()  # a file that cannot be written is reported before hours of work
         saved, cost = clock.monotonic(), 0.0
         try:
-            for number, (point, row) in enumerate(_rows(client, study, names, left), 1):
+            for count, (point, row) in enumerate(_rows(client, study, names, left), 1):
                 rows[point] = row
-                report(1 - (len(left) - number) / len(todo))
+                report(1 - (len(left) - count) / len(todo))
                 if clock.monotonic() - saved > max(SAVING, 20 * cost):
                     begin = clock.monotonic()
                     save()
@@ -131,16 +131,16 @@ def _rows(client: Any, study: Study, names: tuple[str, ...], todo: Sequence[Poin
     parts = (study.subject, study.measures, study.together)
     shared = client.submit(Study, *parts, pure=False)  # if its worker dies, Dask makes it anew
     suspects: list[Point] = []
-    for points, found in _stream(client, shared, names, todo, alone=False):
-        if isinstance(found, list):
-            yield from zip(points, found, strict=True)
+    for points, outcome in _stream(client, shared, names, todo, alone=False):
+        if isinstance(outcome, list):
+            yield from zip(points, outcome, strict=True)
         else:
             suspects += points
-    for (point,), found in _stream(client, shared, names, suspects, alone=True):
-        if isinstance(found, list):
-            yield point, found[0]
+    for (point,), outcome in _stream(client, shared, names, suspects, alone=True):
+        if isinstance(outcome, list):
+            yield point, outcome[0]
         else:
-            text = f"the worker failed, {type(found).__name__}: {' '.join(str(found).split())}"
+            text = f"the worker failed, {type(outcome).__name__}: {' '.join(str(outcome).split())}"
             yield point, Row(dict(zip(names, point, strict=True)), {}, text)
 
 
@@ -164,11 +164,11 @@ def _stream(
                 under_way[future.key] = points
                 done.add(future)
 
-    threads, asked = sum(client.nthreads().values()), clock.monotonic()
+    threads, counted = sum(client.nthreads().values()), clock.monotonic()
     submit(1 if alone else AHEAD * max(1, threads))
     for future in done:
-        if clock.monotonic() - asked > SAVING:  # workers come and go
-            threads, asked = sum(client.nthreads().values()), clock.monotonic()
+        if clock.monotonic() - counted > SAVING:  # workers come and go
+            threads, counted = sum(client.nthreads().values()), clock.monotonic()
         if future.cancelled():
             raise MbfmuError(
                 "the connection to the Dask scheduler was lost; the same command goes on from what is done"

@@ -31,17 +31,17 @@ MEASURES: dict[str, Callable[[Array, Array], float]] = {
 """Functions (time in s, shape (n_t,); values, shape (n_t,)) -> measure, by name."""
 
 
-def _one(values: Array, place: int) -> Array:
-    found = np.zeros_like(values)
-    found[place] = 1.0
-    return found
+def _one(values: Array, index: int) -> Array:
+    weights = np.zeros_like(values)
+    weights[index] = 1.0
+    return weights
 
 
 def _mean_slope(time: Array) -> Array:
-    found, part = np.zeros_like(time), np.diff(time) / (2 * (time[-1] - time[0]))
-    found[:-1] += part
-    found[1:] += part
-    return found
+    weights, part = np.zeros_like(time), np.diff(time) / (2 * (time[-1] - time[0]))
+    weights[:-1] += part
+    weights[1:] += part
+    return weights
 
 
 def _rms_slope(time: Array, values: Array) -> Array:
@@ -102,7 +102,7 @@ def measure(label: str, text: str) -> Measure:
     Raises:
         UsageError: the text is not a measure.
     """
-    found = re.fullmatch(r"\s*(\w+)\s*\(\s*(.+?)\s*\)\s*", text)
-    if not found or found[1] not in MEASURES:
+    match = re.fullmatch(r"\s*(\w+)\s*\(\s*(.+?)\s*\)\s*", text)
+    if not match or match[1] not in MEASURES:
         raise UsageError(f"measure '{label}={text}': write LABEL=FUNCTION(NAME), with one of {', '.join(MEASURES)}")
-    return Measure(label, found[1], found[2])
+    return Measure(label, match[1], match[2])

@@ -25,8 +25,8 @@ def grid(name: str, text: str) -> tuple[float, ...]:
         UsageError: the text has another form.
     """
     try:
-        start, stop, number = text.split(":")
-        count, ends = int(number), (float(start), float(stop))
+        start, stop, points = text.split(":")
+        count, ends = int(points), (float(start), float(stop))
     except ValueError:
         raise UsageError(f"'{name}={text}' is not NAME=START:STOP:N, such as {name}=0.5:1.5:11") from None
     if count < 1 or not all(map(math.isfinite, ends)):
@@ -46,19 +46,19 @@ def drawn(name: str, text: str, count: int, seed: int) -> Array:
     Raises:
         UsageError: the text is no distribution.
     """
-    found = re.fullmatch(r"\s*(normal|uniform)\s*\(([^,]+),([^,]+)\)\s*", text)
+    match = re.fullmatch(r"\s*(normal|uniform)\s*\(([^,]+),([^,]+)\)\s*", text)
     try:
-        assert found
-        first, second = float(found[2]), float(found[3])
+        assert match
+        first, second = float(match[2]), float(match[3])
         assert math.isfinite(first)
         assert math.isfinite(second)
-        assert second > (0 if found[1] == "normal" else first)
+        assert second > (0 if match[1] == "normal" else first)
     except (AssertionError, ValueError):
         raise UsageError(
             f"'{name}={text}' is not a distribution: write normal(mean,sd) with sd > 0, or uniform(a,b) with a < b"
         ) from None
     numbers = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    return numbers.normal(first, second, count) if found[1] == "normal" else numbers.uniform(first, second, count)
+    return numbers.normal(first, second, count) if match[1] == "normal" else numbers.uniform(first, second, count)
 
 
 def points(

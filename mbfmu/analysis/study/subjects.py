@@ -143,13 +143,13 @@ class ModelSubject:
                     numbers.append(self._numbers(prepared.outline, each))
                 except MbfmuError:
                     fitting[k] = False
-            found = np.full((len(values), len(together.points), len(names)), np.nan)
+            measured = np.full((len(values), len(together.points), len(names)), np.nan)
             if numbers:
                 s, p = (
                     np.array(item, dtype=np.float64).reshape(len(numbers), -1) for item in zip(*numbers, strict=True)
                 )
-                found[fitting], fitting[fitting] = together.run(s, p, names)
-            return Columns(together.points, found, fitting)
+                measured[fitting], fitting[fitting] = together.run(s, p, names)
+            return Columns(together.points, measured, fitting)
 
         return run
 
@@ -217,16 +217,16 @@ class FmuSubject:
         return json.dumps([content, self.step, self.tolerance, dict(self.values), followed])
 
 
-def _functions(given: Mapping[str, Course]) -> bool:
+def _functions(inputs: Mapping[str, Course]) -> bool:
     """Return whether some inputs are functions, of which nothing but values is known."""
-    return any(item.identity is None for item in given.values())
+    return any(item.identity is None for item in inputs.values())
 
 
 def _hash_of(rows: Iterable[Sequence[float]]) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for row in rows:
-        found.update(np.array(row, dtype=np.float64).tobytes())
-    return found.hexdigest()
+        digest.update(np.array(row, dtype=np.float64).tobytes())
+    return digest.hexdigest()
 
 
 class _Runner:
@@ -273,16 +273,16 @@ class Study:
             run = self._many.pop() if self._many else self.subject.open_many()
         except MbfmuError:
             run = None
-        found: dict[int, Row] = {}
+        rows_known: dict[int, Row] = {}
         if run is not None:
             columns = run(values, [item.name for item in self.measures])
             for k in np.flatnonzero(columns.made).tolist():
                 with suppress(MbfmuError):  # a measure that is not finite: alone it becomes the row's failure
                     pairs = zip(self.measures, columns.values[k].T, strict=True)
                     measured = {item.label: item.value(columns.time, column) for item, column in pairs}
-                    found[k] = Row(dict(values[k]), measured)
+                    rows_known[k] = Row(dict(values[k]), measured)
         self._many.append(run)
-        return [found[k] if k in found else self.row(item) for k, item in enumerate(values)]
+        return [rows_known[k] if k in rows_known else self.row(item) for k, item in enumerate(values)]
 
     def row(self, values: Mapping[str, float]) -> Row:
         """Return the row of one run; an error in the run becomes the row's failure."""
@@ -329,9 +329,8 @@ def model_subject(
     outline = prepare(system, **choices).outline
     free = outline.settable
     missing = {name: value for name, value in zip(names, first, strict=True) if name not in free}
-    if (
-        missing
-    ):  # an expression, a guess, or a start value left out: given a number, it becomes a symbol of the equations
+    # an expression, a guess, or a start value left out becomes a symbol of the equations by a number as its value
+    if missing:
         outline = prepare(system.with_values(missing), **choices).outline
         free = outline.settable
     for name in names:
@@ -429,7 +428,7 @@ def _structural(name: str, model: str) -> UsageError:
 
 def _check(
     measures: Sequence[Measure],
-    given: Mapping[str, Course],
+    inputs_driven: Mapping[str, Course],
     shown: Sequence[str],
     inputs: Sequence[str],
     model: str,
@@ -437,6 +436,6 @@ def _check(
     for item in measures:
         if item.name not in shown:
             raise UnknownNameError(f"'{model}' has no output '{item.name}'; {nearest(item.name, shown)}")
-    for name in given:
+    for name in inputs_driven:
         if name not in inputs:
             raise UnknownNameError(f"'{model}' has no input '{name}'; {nearest(name, inputs)}")

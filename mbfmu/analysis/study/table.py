@@ -11,7 +11,7 @@ from mbfmu.base.formats import format_of, read_columns, write_columns
 from mbfmu.errors import MbfmuError, UsageError
 
 FAILURE, STUDY = "failure", "study"
-"""Names of the file's columns beside values and measures."""
+"""Names of the columns of a study's file beside values and measures."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class StudyTable:
             raise UsageError(
                 f"'{self.path}' holds another table, with columns {', '.join(content)}: name another file, or delete it"
             )
-        found: dict[Point, Row] = {}
+        rows: dict[Point, Row] = {}
         for record in zip(*content.values(), strict=True):
             if record[-1] != self.study:
                 raise UsageError(
@@ -74,14 +74,14 @@ class StudyTable:
                 point = tuple(float(value) for value in record[: len(self.names)])
                 failure = record[-2] or ""
                 measured = () if failure else record[len(self.names) : -2]
-                found[point] = Row(
+                rows[point] = Row(
                     dict(zip(self.names, point, strict=True)),
                     {label: float(value) for label, value in zip(self.labels, measured, strict=not failure)},
                     failure,
                 )
             except (TypeError, ValueError):
                 raise MbfmuError(f"'{self.path}' holds a row that cannot be read: {record}") from None
-        return found
+        return rows
 
     def write(self, rows: Sequence[Row]) -> None:
         """Write the file under another name and rename it.

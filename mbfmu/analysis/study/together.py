@@ -18,9 +18,9 @@ from mbfmu.run.model import CALL, communication_points
 Array = npt.NDArray[np.float64]
 
 LEAST = 4
-"""Smallest number of runs that go together."""
+"""Smallest number of runs that are computed at once, in lanes of one kernel."""
 WORTH = 100
-"""Number of runs of a study from which on it compiles what lets them go together."""
+"""Number of runs from which on a study compiles a kernel that computes several at once."""
 
 
 class Together:
@@ -35,11 +35,11 @@ class Together:
     """
 
     def __init__(
-        self, prepared: Prepared, library: str, stop: float, interval: float | None, given: Mapping[str, Course]
+        self, prepared: Prepared, library: str, stop: float, interval: float | None, inputs: Mapping[str, Course]
     ) -> None:
         self._prepared, self._library = prepared, library
         self.points = communication_points(stop, prepared.step, interval)
-        self._drives = Drives(prepared.outline, given, self.points, prepared.step)
+        self._drives = Drives(prepared.outline, inputs, self.points, prepared.step)
 
     @property
     def possible(self) -> bool:
@@ -64,9 +64,9 @@ class Together:
                 starts.append(list(self._prepared.initial_state(vector(u), vector(start), vector(parameters))))
             except MbfmuError:
                 made[k] = False
-        found = np.full((len(s), len(self.points), len(names)), np.nan)
+        measured = np.full((len(s), len(self.points), len(names)), np.nan)
         if not starts:
-            return found, made
+            return measured, made
         many = Many(self._library, len(starts), 1)
         x, p = many.blocked(np.array(starts)), many.blocked(p[made])
         n_u, shown = len(outline.inputs), [item.name for item in (*outline.inputs, *outline.outputs)]
@@ -81,8 +81,8 @@ class Together:
         def note(k: int, time: float, inputs: Sequence[float]) -> None:
             y = many.outputs(x, shared(inputs), p, time)
             failed.update(np.flatnonzero(~np.isfinite(y).all(axis=1)).tolist())
-            for place, column in enumerate(columns):
-                found[made, k, place] = inputs[column] if column < n_u else y[:, column - n_u]
+            for position, column in enumerate(columns):
+                measured[made, k, position] = inputs[column] if column < n_u else y[:, column - n_u]
 
         for k, (start, _) in enumerate(pairwise(self.points.tolist())):
             for t, t1, inputs, rates in drives.between(k):
@@ -93,4 +93,4 @@ class Together:
         stop = float(self.points[-1])
         note(len(self.points) - 1, stop, drives.at(stop))
         made[np.flatnonzero(made)[sorted(failed)]] = False
-        return found, made
+        return measured, made

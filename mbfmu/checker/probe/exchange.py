@@ -28,7 +28,7 @@ BISECTIONS = 40
 MOST = 1_000_000
 """Largest number of states or event indicators."""
 COLUMNS = 20
-"""States by which derivatives are tried."""
+"""Largest number of states by which derivatives are compared with differences."""
 INCREMENT = 1e-6
 """Change of a state for a difference, relative to 1 and its size."""
 CLOSE = 1e-3
@@ -124,20 +124,24 @@ def integrate(model: Model, stop: float, evaluations: int = EVALUATIONS) -> tupl
     h, left, events = (stop - time) / 100.0, evaluations, 0
     k = _finite(time, model.derivative(time, x), "derivatives")
     while time < stop and left > 0 and events < EVENTS and not model.ended:
+        # one step of order 3, not beyond the next time event, and its error by the formula of order 2
         size = min(h, stop - time, max(model.next - time, 0.0))
         left -= 3
         after, error = _step(model, time, x, k, size)
         worst = float(np.max(np.abs(error) / (scale + TOLERANCE * np.abs(x)), initial=0.0))
+        # an error above the tolerance: the step again with h (1 / error)^(1/3)
         if not worst <= 1.0:
             h = size * (0.2 if math.isnan(worst) else max(0.2, 0.9 * worst ** (-1 / 3)))
             if time + h <= time:
                 raise NotFinite(f"at t = {time:g} s every step, however short, leads to what is not finite")
             continue
+        # a state event: an indicator has another sign after the step
         model.at(time, x)
         before = model.indicators > 0.0
         model.at(time + size, after)
         signs = _finite(time + size, model.indicators, "event indicators") > 0.0
         state_event = bool(np.any(signs != before))
+        # bisect to the event; without one, the next step from the error of this
         if state_event:
             low = 0.0
             for _ in range(BISECTIONS):
@@ -151,10 +155,12 @@ def integrate(model: Model, stop: float, evaluations: int = EVALUATIONS) -> tupl
             model.at(time + size, after)
         else:
             h = size * min(5.0, 0.9 * worst ** (-1 / 3) if worst else 5.0) if size == h or worst > 0.5 else h
+        # the step is complete
         time, x = time + size, after
         wanted, model.ended = model.slave.completedIntegratorStep()
         if model.ended:
             break
+        # event mode, after which states and next time event may be others
         if state_event or wanted or time >= model.next:
             events += 1
             model.slave.enterEventMode()
@@ -177,11 +183,11 @@ def _step(model: Model, time: float, x: Vector, k: Vector, h: float) -> tuple[Ve
     return after, h * (-5.0 * k + 6.0 * b + 8.0 * c - 9.0 * d) / 72.0
 
 
-def _finite(time: float, values: Vector, what: str) -> Vector:
+def _finite(time: float, values: Vector, quantity: str) -> Vector:
     """Return values that are finite."""
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
-        raise NotFinite(f"at t = {time:g} s the {what} {', '.join(map(str, wrong + 1))} are not finite")
+        raise NotFinite(f"at t = {time:g} s the {quantity} {', '.join(map(str, wrong + 1))} are not finite")
     return values
 
 
@@ -232,11 +238,11 @@ def state_values(probe: Probe) -> Iterator[str]:
     _some_states(probe)
     with _running(probe) as model:
         for way in ("the start", "a state that was set"):
-            for pair, function, what in ((0, "states", "state"), (1, "rates", "derivative")):
+            for pair, function, quantity in ((0, "states", "state"), (1, "rates", "derivative")):
                 references = [entry[pair] for entry in probe.job["states"]]
-                expected, found = getattr(model, function), np.array(model.slave.getReal(references))
-                for n in np.flatnonzero(expected != found)[:1]:
-                    yield f"at {way} {what} {n + 1} is {expected[n]!r}, and as a variable {found[n]!r}"
+                expected, read = getattr(model, function), np.array(model.slave.getReal(references))
+                for n in np.flatnonzero(expected != read)[:1]:
+                    yield f"at {way} {quantity} {n + 1} is {expected[n]!r}, and as a variable {read[n]!r}"
             model.at(probe.job["start"], _beside(model))
 
 
@@ -251,9 +257,10 @@ def set_states(probe: Probe) -> Iterator[str]:
         for n in np.flatnonzero(model.states != beside)[:1]:
             yield f"state {n + 1} was set to {beside[n]!r} and is {model.states[n]!r}"
         _ = model.rates
-        found = model.derivative(start, x)
-        for n in np.flatnonzero(expected != found)[:1]:
-            yield f"derivative {n + 1} was {expected[n]!r}, and is {found[n]!r} after another state was set in between"
+        reported = model.derivative(start, x)
+        for n in np.flatnonzero(expected != reported)[:1]:
+            now = f"{reported[n]!r} after another state was set in between"
+            yield f"derivative {n + 1} was {expected[n]!r}, and is {now}"
 
 
 def nominal_values(probe: Probe) -> Iterator[str]:
@@ -271,9 +278,9 @@ def exchange_time(probe: Probe) -> Iterator[str]:
     with _running(probe) as model:
         time = probe.job["start"] + NUDGE * (probe.job["stop"] - probe.job["start"])
         model.slave.setTime(time)
-        (found,) = model.get([clock])
-    if not math.isclose(found, time, rel_tol=SAME, abs_tol=SAME):
-        yield f"'{clock['name']}' is {found!r} at the time {time!r}"
+        (reported,) = model.get([clock])
+    if not math.isclose(reported, time, rel_tol=SAME, abs_tol=SAME):
+        yield f"'{clock['name']}' is {reported!r} at the time {time!r}"
 
 
 def state_derivative(probe: Probe) -> Iterator[str]:
@@ -290,12 +297,14 @@ def state_derivative(probe: Probe) -> Iterator[str]:
             ahead = (model.derivative(start, x + to) - here) / h
             behind = (here - model.derivative(start, x - to)) / h
             model.at(start, x)
-            found = np.array(model.slave.getDirectionalDerivative(rates, [state], [1.0]))
+            reported = np.array(model.slave.getDirectionalDerivative(rates, [state], [1.0]))
             size = max(np.max(np.abs(ahead)), np.max(np.abs(behind)))
             allowed = CLOSE * size + NOISE * np.max(np.abs(here)) / h + np.abs(ahead - behind) + NOISE / h
             expected = 0.5 * (ahead + behind)
-            for m in np.flatnonzero(~(np.abs(found - expected) <= allowed))[:1]:
-                text = f"of derivative {m + 1} by state {n + 1} is {found[m]!r}, that of a difference {expected[m]!r}"
+            for m in np.flatnonzero(~(np.abs(reported - expected) <= allowed))[:1]:
+                text = (
+                    f"of derivative {m + 1} by state {n + 1} is {reported[m]!r}, that of a difference {expected[m]!r}"
+                )
                 yield f"the directional derivative {text}"
                 return
 
@@ -356,8 +365,8 @@ def _slopes(
         if error.status != fmi2Discard or not point:
             raise
         return np.zeros((len(unknowns), len(knowns)))
-    found: Vector = np.nan_to_num(np.array(columns, dtype=np.float64).T)
-    return found
+    slopes: Vector = np.nan_to_num(np.array(columns, dtype=np.float64).T)
+    return slopes
 
 
 def exchange_state(probe: Probe) -> Iterator[str]:
@@ -442,12 +451,12 @@ def exchange_terminate(probe: Probe) -> Iterator[str]:
     with _running(probe) as model:
         expected = model.outputs()
         model.slave.terminate()
-        found = model.outputs()
+        reported = model.outputs()
         model.slave.reset()
         model.initialise()
     for name in expected:
-        if repr(found[name]) != repr(expected[name]):
-            yield f"after fmi2Terminate '{name}' is {found[name]!r} instead of {expected[name]!r}"
+        if repr(reported[name]) != repr(expected[name]):
+            yield f"after fmi2Terminate '{name}' is {reported[name]!r} instead of {expected[name]!r}"
             return
 
 
@@ -464,7 +473,7 @@ VITAL: tuple[tuple[DynamicRule, str], ...] = (
     (exchange_initialise, "3.2.2"),
     (integration, "3.2.2"),
 )
-"""Rules without which the others make no sense."""
+"""Rules on model exchange that an FMU must keep for any other rule to be tried."""
 
 RULES: tuple[tuple[DynamicRule, str], ...] = (
     (state_values, "3.2.2"),
@@ -479,4 +488,4 @@ RULES: tuple[tuple[DynamicRule, str], ...] = (
     (exchange_terminate, "2.1.6"),
     (exchange_exit, PRACTICE),
 )
-"""The others; the last is judged by how the process ends."""
+"""Rules on model exchange that do not depend on each other; the last is judged by how the process ends."""

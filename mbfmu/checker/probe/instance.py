@@ -19,9 +19,9 @@ class Instance:
     """One instance of the FMU under test, stepped on the grid t0 + n h; one of FMI 3.0 behind calls of FMI 2.0."""
 
     interfaces: Mapping[str, type[Any]] = MappingProxyType({"2.0": FMU2Slave, "3.0": FMU3Slave})
-    """What has the functions of its interface, by the version of FMI."""
+    """Class that wraps the functions of the instance's interface, by the version of FMI."""
     options: Mapping[str, Any] = MappingProxyType({})
-    """What an instance of FMI 3.0 is told of the master."""
+    """Abilities of the master with which an instance of FMI 3.0 is created."""
 
     def __init__(self, job: dict[str, Any], callbacks: Any, name: str) -> None:
         self.job = job
@@ -72,11 +72,11 @@ class Instance:
 
     def run(self, first: int, steps: int) -> list[Outputs]:
         """Return the outputs now and after each of some steps, the first from t0 + first h."""
-        found = [self.outputs()]
+        result = [self.outputs()]
         for n in range(first, first + steps):
             self.step(n)
-            found.append(self.outputs())
-        return found
+            result.append(self.outputs())
+        return result
 
     def get(self, variables: list[Variable]) -> list[Any]:
         """Get the values of some variables."""
@@ -88,8 +88,8 @@ class Instance:
 
     def outputs(self) -> Outputs:
         """Get the value of every output."""
-        found: Outputs = {}
+        values_by_name: Outputs = {}
         for kind, variables in self.job["outputs"].items():
             values = getattr(self.slave, f"get{kind}")(list(variables.values()))
-            found.update(zip(variables, values, strict=True))
-        return found
+            values_by_name.update(zip(variables, values, strict=True))
+        return values_by_name

@@ -57,9 +57,9 @@ def time(probe: Probe) -> Iterator[str]:
     with probe.running() as instance:
         for n in range(SAVED):
             expected = probe.job["start"] + n * instance.h
-            (found,) = instance.get([clock])
-            if not math.isclose(found, expected, rel_tol=SAME, abs_tol=SAME * instance.h):
-                yield f"'{clock['name']}' is {found!r} at the time {expected!r}"
+            (reported,) = instance.get([clock])
+            if not math.isclose(reported, expected, rel_tol=SAME, abs_tol=SAME * instance.h):
+                yield f"'{clock['name']}' is {reported!r} at the time {expected!r}"
                 return
             instance.step(n)
 
@@ -70,10 +70,10 @@ def instances(probe: Probe) -> Iterator[str]:
         raise NotApplicable("canBeInstantiatedOnlyOncePerProcess is set")
     expected = probe.reference
     with probe.running() as one, probe.running() as two:
-        found = one.run(0, SAVED)
+        outputs = one.run(0, SAVED)
         other = two.run(0, STEPS)
-        found += one.run(SAVED, STEPS - SAVED)[1:]
-    for text in filter(None, (difference(expected, found), difference(expected, other))):
+        outputs += one.run(SAVED, STEPS - SAVED)[1:]
+    for text in filter(None, (difference(expected, outputs), difference(expected, other))):
         yield f"with another instance in the process, {text}"
 
 
@@ -85,8 +85,8 @@ def reset(probe: Probe) -> Iterator[str]:
         probe.disturb(instance, STEPS)
         instance.slave.reset()
         instance.initialise()
-        found = instance.run(0, STEPS)
-    if text := difference(expected, found):
+        outputs = instance.run(0, STEPS)
+    if text := difference(expected, outputs):
         yield f"after a reset and a new initialisation, {text}"
 
 
@@ -96,10 +96,10 @@ def terminate(probe: Probe) -> Iterator[str]:
         instance.run(0, SAVED)
         expected = instance.outputs()
         instance.slave.terminate()
-        found = instance.outputs()
+        outputs = instance.outputs()
         instance.slave.reset()
         instance.initialise()
-    if text := difference([expected], [found]):
+    if text := difference([expected], [outputs]):
         yield f"after the end, {text}"
 
 
@@ -137,7 +137,7 @@ VITAL: tuple[tuple[DynamicRule, str], ...] = (
     (step, "4.2.2"),
     (output_finite, PRACTICE),
 )
-"""Rules without which the others make no sense."""
+"""Rules on the life of an instance that an FMU must keep for any other rule to be tried."""
 
 RULES: tuple[tuple[DynamicRule, str], ...] = (
     (version, "2.1.4"),

@@ -1,4 +1,4 @@
-"""The process in which an FMU is put to the test: applies the rules it is told to, and prints what they say."""
+"""The process in which an FMU is put to the test: applies the requested rules, and prints what they say."""
 
 import json
 from collections.abc import Callable
@@ -106,18 +106,20 @@ def main(job: dict[str, Any], report: Callable[..., None]) -> None:
 def _apply(probe: Probe, rule: DynamicRule) -> tuple[str, list[str]]:
     """Return what a rule says: its status, and the messages for it."""
     try:
-        found = list(rule(probe))
+        violations = list(rule(probe))
     except NotApplicable as reason:
         return "not applicable", [str(reason)]
     except FMICallException as error:
-        found = [str(error)]
+        violations = [str(error)]
         if error.status == fmi2Fatal:
-            found = [f"{error.function} answered fmi2Fatal, which ends all instances; answer fmi2Error or fmi2Discard"]
+            violations = [
+                f"{error.function} answered fmi2Fatal, which ends all instances; answer fmi2Error or fmi2Discard"
+            ]
     except Exception as error:  # noqa: BLE001 - FMPy raises bare exceptions
-        found = [str(error)]
+        violations = [str(error)]
     said = f"; the FMU says: {' | '.join(probe.log)}" if probe.log else ""
-    found = [text.replace("fmi2", f"fmi{probe.job['version'][0]}") for text in found]
-    return ("fail", [text + said for text in found]) if found else ("pass", [probe.remark])
+    violations = [text.replace("fmi2", f"fmi{probe.job['version'][0]}") for text in violations]
+    return ("fail", [text + said for text in violations]) if violations else ("pass", [probe.remark])
 
 
 def run(job: Path) -> None:

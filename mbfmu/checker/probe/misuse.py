@@ -82,16 +82,16 @@ def _refuses(instance: Instance, n: int) -> bool:
 def unknown_reference(probe: Probe) -> Iterator[str]:
     """A value reference no variable has is refused, when got and when set."""
     taken = {v["reference"] for v in probe.job["variables"]}
-    found: Any = next(n for n in count(UNKNOWN) if n not in taken)
+    free: Any = next(n for n in count(UNKNOWN) if n not in taken)
     unknown = {
         "base": "Real",
-        "reference": found if probe.job["version"] == "2.0" else ScalarIndex("Float64", found, 1, 0),
+        "reference": free if probe.job["version"] == "2.0" else ScalarIndex("Float64", free, 1, 0),
     }
     probe.legal = False
-    for what in ("set", "got"):
+    for action in ("set", "got"):
         try:
             with probe.running() as instance:
-                if what == "set":
+                if action == "set":
                     instance.set(unknown, 1.0)
                     instance.step(0)
                 else:
@@ -101,7 +101,7 @@ def unknown_reference(probe: Probe) -> Iterator[str]:
                 probe.remark = f"refused with fmi2Fatal ({error.function}), which ends all instances"
                 return
             continue
-        yield f"an unknown value reference was {what} with fmi2OK; answer fmi2Error"
+        yield f"an unknown value reference was {action} with fmi2OK; answer fmi2Error"
 
 
 def guid_mismatch(probe: Probe) -> Iterator[str]:
@@ -132,8 +132,8 @@ def odd_path(probe: Probe) -> Iterator[str]:
     folder = Path(probe.job["folder"]).with_name(ODD)
     shutil.copytree(probe.job["folder"], folder)
     with probe.running(folder=str(folder)) as instance:
-        found = instance.run(0, SAVED)
-    if text := difference(probe.reference[: SAVED + 1], found):
+        outputs = instance.run(0, SAVED)
+    if text := difference(probe.reference[: SAVED + 1], outputs):
         yield f"in the folder {ODD!r}, {text}"
 
 
@@ -163,10 +163,10 @@ STRICT: tuple[tuple[DynamicRule, str], ...] = (
     (stop_time, "2.1.6"),
     (odd_path, "2.1.5"),
 )
-"""Rules that few FMUs keep."""
+"""Rules on wrong calls that few FMUs keep, which are tried on request only."""
 
 MESSAGES: tuple[tuple[DynamicRule, str], ...] = (
     (message_category, "2.1.5"),
     (message_format, "2.1.5"),
 )
-"""Rules on what was logged in all the others."""
+"""Rules on the messages that an FMU logged while all other rules were tried."""

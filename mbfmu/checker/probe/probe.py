@@ -1,4 +1,4 @@
-"""The FMU under test: its instances, what it logs, and what it does when it is asked for nonsense."""
+"""The FMU under test: its instances, what it logs, and what it does after nonsensical calls."""
 
 import math
 import struct
@@ -26,7 +26,7 @@ SAME = 1e-9
 
 
 class Probe:
-    """The FMU under test: makes instances, gathers what it logs, and writes down what is found."""
+    """The FMU under test: makes instances, gathers what it logs, and writes down faults."""
 
     def __init__(self, job: dict[str, Any], report: Callable[..., None], kind: type[Instance] = Instance) -> None:
         self.job = job
@@ -118,10 +118,10 @@ class Probe:
 
     def variables(self, missing: str = "", **wanted: str) -> list[Variable]:
         """Return the variables of a causality, variability..., or leave the rule if there are none."""
-        found = [v for v in self.job["variables"] if all(v[key] == value for key, value in wanted.items())]
-        if not found and missing:
+        matching = [v for v in self.job["variables"] if all(v[key] == value for key, value in wanted.items())]
+        if not matching and missing:
             raise NotApplicable(missing)
-        return found
+        return matching
 
     def disturb(self, instance: Instance, n: int) -> None:
         """Set every continuous input to something else and step."""
@@ -149,18 +149,18 @@ class Probe:
 
 
 def _place(job: dict[str, Any]) -> None:
-    """Make places of the value references of a job."""
+    """Make indices of elements of the value references of a job."""
     job["outputs"] = {
-        kind: {name: ScalarIndex(*place) for name, place in outputs.items()} for kind, outputs in job["outputs"].items()
+        kind: {name: ScalarIndex(*index) for name, index in outputs.items()} for kind, outputs in job["outputs"].items()
     }
     job["states"] = [[ScalarIndex(*state), ScalarIndex(*rate)] for state, rate in job["states"]]
     for variable in job["variables"]:
         variable["reference"] = ScalarIndex(*variable["reference"])
 
 
-def difference(expected: list[Outputs], found: list[Outputs]) -> str | None:
+def difference(expected: list[Outputs], reported: list[Outputs]) -> str | None:
     """Say where two runs first differ in a bit, if they do."""
-    for n, (left, right) in enumerate(zip(expected, found, strict=True)):
+    for n, (left, right) in enumerate(zip(expected, reported, strict=True)):
         for name in left:
             a, b = left[name], right[name]
             if (struct.pack("<d", a) != struct.pack("<d", b)) if isinstance(a, float) else a != b:
@@ -194,10 +194,10 @@ def nudged(variable: Variable) -> float | None:
 
 def changeable(variables: list[Variable], missing: str) -> list[tuple[Variable, float]]:
     """Return those that are Real and have a second value to be set to."""
-    found = [(v, value) for v in variables for value in [nudged(v)] if value is not None]
-    if not found:
+    pairs = [(v, value) for v in variables for value in [nudged(v)] if value is not None]
+    if not pairs:
         raise NotApplicable(missing)
-    return found
+    return pairs
 
 
 DynamicRule = Callable[[Probe], Iterator[str]]

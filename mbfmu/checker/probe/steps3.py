@@ -41,7 +41,7 @@ class Stepped(Instance):
 
     @property
     def next(self) -> float:
-        """Time of the next event that the FMU has told, s."""
+        """Time of the next event that the FMU has reported, s."""
         return self._events.next
 
     @property
@@ -62,9 +62,9 @@ class Stepped(Instance):
 
     def advance(self, time: float, end: float) -> tuple[bool, bool, float]:
         """Step towards a time, and handle what is met on the way: see `Events.advance`."""
-        found = self._events.advance(time, end)
+        result = self._events.advance(time, end)
         self.ended = self._events.ended
-        return found
+        return result
 
     def step(self, n: float, size: float | None = None) -> None:
         """Step from t0 + n h, by h if no other size is given, over all events on the way."""
@@ -94,7 +94,7 @@ class Span(NamedTuple):
         instance: the instance, in step mode after what was met has been handled.
         begin: time at which it began, s.
         end: time that was reached, s.
-        event: whether the FMU asked for event handling.
+        event: whether the FMU needs event handling.
         early: whether it returned early.
     """
 
@@ -203,9 +203,9 @@ def intermediate_update(probe: Probe) -> Iterator[str]:
         asking = True
         times.clear()
         _, early, last = instance.advance(time, time + h)
-        asked = times[0][0]
-        if last < asked - near or (not early and last < time + h - near):
-            yield f"a step that was asked to end at t = {asked!r} s ended at {last!r} s, early: {early}"
+        requested = times[0][0]
+        if last < requested - near or (not early and last < time + h - near):
+            yield f"a step that was asked to end at t = {requested!r} s ended at {last!r} s, early: {early}"
 
 
 def clock_interval(probe: Probe) -> Iterator[str]:
@@ -219,12 +219,12 @@ def clock_interval(probe: Probe) -> Iterator[str]:
         references = [clock["reference"] for clock in clocks]
         intervals, shifts = intervals_of(instance.slave, references), shifts_of(instance.slave, references)
         instance.slave.exitInitializationMode()
-    for clock, found, shift in zip(clocks, intervals, shifts, strict=True):
+    for clock, interval, shift in zip(clocks, intervals, shifts, strict=True):
         name = clock["name"]
-        if not 0.0 < found < math.inf:
-            yield f"the interval of the clock '{name}' is {found!r} s"
-        elif clock["interval"] is not None and not math.isclose(found, clock["interval"], rel_tol=SAME):
-            yield f"the interval of the clock '{name}' is {found!r} s, in the description {clock['interval']!r} s"
+        if not 0.0 < interval < math.inf:
+            yield f"the interval of the clock '{name}' is {interval!r} s"
+        elif clock["interval"] is not None and not math.isclose(interval, clock["interval"], rel_tol=SAME):
+            yield f"the interval of the clock '{name}' is {interval!r} s, in the description {clock['interval']!r} s"
         if not 0.0 <= shift < math.inf:
             yield f"the shift of the clock '{name}' is {shift!r} s"
 
@@ -255,13 +255,13 @@ def state_elsewhere(probe: Probe) -> Iterator[str]:
         saved = two.slave.deserializeFMUState(content)
         two.slave.setFMUState(saved)
         two.slave.freeFMUState(saved)
-        found = two.run(SAVED, STEPS)
-    if text := difference(expected, found):
+        outputs = two.run(SAVED, STEPS)
+    if text := difference(expected, outputs):
         yield f"in another instance, {text}"
 
 
 VITAL: tuple[tuple[DynamicRule, str], ...] = ((functions_exported, "2.2.1"),)
-"""Rules without which the others make no sense."""
+"""Rules on steps in FMI 3.0 that an FMU must keep for any other rule to be tried."""
 
 RULES: tuple[tuple[DynamicRule, str], ...] = (
     (event_mode, "2.3.5"),

@@ -15,7 +15,7 @@ from mbfmu.checker.probe.probe import SAVED, DynamicRule, Probe
 TRANSPOSED = 1e-9
 """Relative difference of an adjoint derivative from the transposed directional ones."""
 MOST = 10_000
-"""Largest number of dependencies of a variable that are looked at."""
+"""Largest number of dependencies of a variable that are checked."""
 
 
 def _transposed(instance: Instance, unknowns: list[Any], knowns: list[Any], names: list[str]) -> Iterator[str]:
@@ -23,10 +23,12 @@ def _transposed(instance: Instance, unknowns: list[Any], knowns: list[Any], name
     derive = instance.slave.getDirectionalDerivative
     matrix = np.array([derive(unknowns, [known], [1.0]) for known in knowns])
     for row, (unknown, name) in enumerate(zip(unknowns, names, strict=True)):
-        found = np.array(instance.slave.getAdjointDerivative([unknown], knowns, [1.0]))
-        allowed = TRANSPOSED * (np.abs(matrix[:, row]) + np.abs(found)) + TRANSPOSED * np.max(np.abs(matrix), initial=0)
-        for column in np.flatnonzero(~(np.abs(found - matrix[:, row]) <= allowed))[:1]:
-            text = f"of '{name}' by known number {column + 1} is {found[column]!r}"
+        adjoint = np.array(instance.slave.getAdjointDerivative([unknown], knowns, [1.0]))
+        allowed = TRANSPOSED * (np.abs(matrix[:, row]) + np.abs(adjoint)) + TRANSPOSED * np.max(
+            np.abs(matrix), initial=0
+        )
+        for column in np.flatnonzero(~(np.abs(adjoint - matrix[:, row]) <= allowed))[:1]:
+            text = f"of '{name}' by known number {column + 1} is {adjoint[column]!r}"
             yield f"the adjoint derivative {text}, the directional one {matrix[column, row]!r}"
             return
 
@@ -95,22 +97,22 @@ def _dependencies(instance: Instance, reference: int) -> list[tuple[int, int, in
 def state_number(probe: Probe) -> Iterator[str]:
     """The FMU has as many continuous states and event indicators as its description lists."""
     with probe.instance(kind=Model) as model:
-        for found, expected, what in (
+        for reported, expected, quantity in (
             (model.slave.getNumberOfContinuousStates(), len(probe.job["states"]), "continuous states"),
             (model.slave.getNumberOfEventIndicators(), probe.job["indicators"], "event indicators"),
         ):
-            if found != expected:
-                yield f"the FMU says it has {found} {what}, and its description lists {expected}"
+            if reported != expected:
+                yield f"the FMU says it has {reported} {quantity}, and its description lists {expected}"
 
 
 STEPPED: tuple[tuple[DynamicRule, str], ...] = (
     (adjoint_derivative, "2.2.12"),
     (variable_dependencies, "2.2.9"),
 )
-"""Rules on co-simulation."""
+"""Rules of FMI 3.0 on the structure of an FMU for co-simulation."""
 
 EXCHANGED: tuple[tuple[DynamicRule, str], ...] = (
     (state_number, "2.3.2"),
     (state_adjoint, "2.2.12"),
 )
-"""Rules on model exchange."""
+"""Rules of FMI 3.0 on the structure of an FMU for model exchange."""

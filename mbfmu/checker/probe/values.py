@@ -15,9 +15,9 @@ REPLAYED = 10
 LINEAR = 1e-3
 """Relative difference from a linear function that finite differences may have."""
 HIGHEST = 9
-"""Order of output derivatives that is tried."""
+"""Highest order of output derivatives that is requested from an FMU."""
 CHANGES = 20
-"""Parameters that are changed, one after the other."""
+"""Largest number of parameters that are changed, one after the other."""
 
 
 def _started(probe: Probe) -> Iterator[tuple[Variable, Any]]:
@@ -65,9 +65,9 @@ def set_input(probe: Probe) -> Iterator[str]:
         names = not_finite(instance.outputs())
     for v, value in zip(inputs, values, strict=True):
         expected = wanted[v["name"]]
-        found = value.decode(errors="replace") if isinstance(value, bytes) else value
-        if not same(expected, type(expected)(found)):
-            yield f"'{v['name']}' is {found!r} after it was set to {expected!r}"
+        reported = value.decode(errors="replace") if isinstance(value, bytes) else value
+        if not same(expected, type(expected)(reported)):
+            yield f"'{v['name']}' is {reported!r} after it was set to {expected!r}"
     if names:
         yield f"not finite after the inputs were set: {', '.join(names)}"
 
@@ -80,9 +80,9 @@ def tunable_parameter(probe: Probe) -> Iterator[str]:
         for n, (v, value) in enumerate(changeable(tunable, "no tunable parameter is Real and free")[:CHANGES]):
             instance.set(v, value)
             instance.step(1 + n)
-            (found,) = instance.get([v])
-            if not same(value, found):
-                yield f"'{v['name']}' is {found!r} after it was set to {value!r}"
+            (reported,) = instance.get([v])
+            if not same(value, reported):
+                yield f"'{v['name']}' is {reported!r} after it was set to {value!r}"
             if names := not_finite(instance.outputs()):
                 yield f"not finite after '{v['name']}' was set to {value!r}: {', '.join(names)}"
                 return
@@ -98,14 +98,14 @@ def fixed_parameter(probe: Probe) -> Iterator[str]:
             with probe.instance() as instance:
                 instance.set(v, value)
                 instance.initialise()
-                (found,) = instance.get([v])
+                (reported,) = instance.get([v])
                 instance.step(0)
         except FMICallException:
             if probe.dead:
                 break
             continue
-        if not same(value, found):
-            yield f"'{v['name']}' is {found!r} after it was set to {value!r} before initialisation"
+        if not same(value, reported):
+            yield f"'{v['name']}' is {reported!r} after it was set to {value!r} before initialisation"
         return
     raise NotApplicable("the FMU refuses the values that were tried")
 
@@ -119,12 +119,12 @@ def late_parameter(probe: Probe) -> Iterator[str]:
             instance.step(0)
             instance.set(v, value)
             instance.step(1)
-            (found,) = instance.get([v])
+            (reported,) = instance.get([v])
     except FMICallException as error:
         if error.status == fmi2Fatal:
             raise
         return
-    if same(value, found):
+    if same(value, reported):
         yield f"'{v['name']}' is fixed and was changed while stepping, with fmi2OK; answer fmi2Error"
 
 
@@ -137,9 +137,9 @@ def state(probe: Probe) -> Iterator[str]:
         expected = instance.run(SAVED, REPLAYED)
         probe.disturb(instance, SAVED + REPLAYED)
         instance.slave.setFMUState(saved)
-        found = instance.run(SAVED, REPLAYED)
+        outputs = instance.run(SAVED, REPLAYED)
         instance.slave.freeFMUState(saved)
-    if text := difference(expected, found):
+    if text := difference(expected, outputs):
         yield f"a state that is set does not bring the state back: {text}"
 
 
@@ -156,9 +156,9 @@ def serialized_state(probe: Probe) -> Iterator[str]:
         probe.disturb(instance, SAVED + REPLAYED)
         saved = instance.slave.deserializeFMUState(content)
         instance.slave.setFMUState(saved)
-        found = instance.run(SAVED, REPLAYED)
+        outputs = instance.run(SAVED, REPLAYED)
         instance.slave.freeFMUState(saved)
-    if text := difference(expected, found):
+    if text := difference(expected, outputs):
         yield f"a serialised state does not bring the state back: {text}"
 
 

@@ -67,12 +67,12 @@ def flanges(fmu: OuterFmu) -> dict[str, Axis]:
     A terminal gives its name. Other axes have that of their joint, followed by the coordinate's if it has several.
     """
     scalars = {name: port for name, port in fmu.ports.items() if not port.shape}
-    told = ((terminal.name, _of_terminal(terminal, scalars)) for terminal in fmu.terminals)
-    found = {name: axis for name, axis in told if axis}
-    efforts = {axis.effort for axis in found.values()}
+    stated = ((terminal.name, _of_terminal(terminal, scalars)) for terminal in fmu.terminals)
+    axes_by_name = {name: axis for name, axis in stated if axis}
+    efforts = {axis.effort for axis in axes_by_name.values()}
     others = [axis for axis in axes(scalars) if axis.effort not in efforts]
     joints = Counter(axis.name for axis in others)
-    return found | {axis.name if joints[axis.name] == 1 else axis.motion[0]: axis for axis in others}
+    return axes_by_name | {axis.name if joints[axis.name] == 1 else axis.motion[0]: axis for axis in others}
 
 
 def _of_terminal(terminal: Terminal, ports: Mapping[str, FmuVariable]) -> Axis | None:
@@ -97,7 +97,7 @@ def _rates(ports: Mapping[str, FmuVariable | Variable]) -> dict[str, str]:
 def _fits(axis: Axis, ports: Mapping[str, FmuVariable | Variable]) -> bool:
     """Return whether the variables of an axis are there, with the causalities, types and units of a flange."""
     *_, units = KINDS[axis.kind]
-    found = [ports.get(name) for name in (*axis.motion, axis.effort)]
+    variables = [ports.get(name) for name in (*axis.motion, axis.effort)]
     sides = ("output", "input") if axis.driven else ("input", "output")
     wanted = [("Real", unit, side) for unit, side in zip(units, (*[sides[0]] * 3, sides[1]), strict=True)]
-    return [port and (port.type, port.unit, port.causality) for port in found] == wanted
+    return [port and (port.type, port.unit, port.causality) for port in variables] == wanted

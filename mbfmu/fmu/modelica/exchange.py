@@ -16,12 +16,12 @@ from mbfmu.fmu.modelica.language import identifier, row, text_of
 
 HEADER = "mbfmu_exchange.h"
 INTERVAL = 0.01
-"""Default time between two updates of an FMU that is to be told of accepted steps, s."""
+"""Default time between two updates of an FMU that must be called after each accepted step, s."""
 INTERNAL = (
     "folder", "interval", "instance", "begun", "states", "indicators", "positive", "after", "next", "updates", "held",
     "driven",
 )  # fmt: skip
-"""Names of the block itself."""
+"""Names that the Modelica block for model exchange declares for its own use."""
 POINT = """\
       input Instance instance;
       input Real t "time";
@@ -109,23 +109,26 @@ def exchange_block(
     about = fmu.exchange
     if about is None:
         raise FmuError(f"{fmu.model}: it is not for model exchange")
+    # outputs by direct feedthrough: those without it make no algebraic loop
     inputs = [port for port in ports if port.causality == "input"]
     outputs = [port for port in ports if port.causality == "output"]
     first = [fmu.ports[name] for name in motions]
     held = [port for port in outputs if port.inputs == frozenset()]
     driven = [port for port in outputs if port.inputs != frozenset()]
-    found = f" = Modelica.Utilities.Files.loadResource({text_of(home)})" if library else ""
+    default = f" = Modelica.Utilities.Files.loadResource({text_of(home)})" if library else ""
     parameters = parameters_of(fmu)
+    # arguments of the calls in C: with the inputs, without them, and with those of the start
     point = f"instance, time, states, {_references(inputs)}, {_types(inputs)}, {_reals(inputs)}"
     still = f"instance, time, states, {_references([])}, {_types([])}, {_reals([])}"
     first_inputs = f"instance, time, {_references(first)}, {_types(first)}, {_reals(first)}"
     states, indicators = about.states, about.indicators
     interval = INTERVAL if about.completes else 0.0
+    # an event: the time of the next update, or an indicator that changes its sign
     events = ["time >= pre(next)", *(f"change(positive[{i}])" for i in range(1, indicators + 1))]
     return [
         '  block Exchange "The FMU for model exchange: equations that call its functions in C"',
         "    extends Fmu;",
-        f'    parameter String folder{found} "folder of the unpacked FMU";',
+        f'    parameter String folder{default} "folder of the unpacked FMU";',
         f'    parameter Real interval(unit="s", min=0) = {interval!r} "longest time between two updates; 0: any time";',
         *(f"    {_parameter(port)}" for port in parameters),
         "  protected",

@@ -1,4 +1,4 @@
-"""Words of Modelica: identifiers, texts, and places on an icon."""
+"""Words of Modelica: identifiers, texts, and positions on an icon."""
 
 import re
 from collections.abc import Iterable
@@ -32,8 +32,8 @@ def row(items: Iterable[str], none: str) -> str:
 
 
 def places(count: int) -> list[float]:
-    """Return the places of a number of connectors along the side of an icon."""
-    return [round(100 - 200 * (number + 1) / (count + 1), 1) for number in range(count)]
+    """Return the positions of a number of connectors along the side of an icon."""
+    return [round(100 - 200 * (index + 1) / (count + 1), 1) for index in range(count)]
 
 
 def placed(x: float, y: float, turned: bool = False) -> str:

@@ -29,7 +29,7 @@ FLANGES = """\
     flow Real f(quantity="Force", unit="N") "force into the mechanism";
   end Translational;
 """
-"""Connectors for a tool without that library: those of a type, and those of the flanges."""
+"""Connectors for a tool without the Modelica Standard Library: one for each type, and the flanges."""
 GIVEN = """\
   function given "The coordinate q[1], whose derivative is q[2] and second derivative q[3], whatever q does"
     input Real q[3];
@@ -90,8 +90,8 @@ def common(fmus: Iterable[OuterFmu], library: bool) -> list[str]:
 
 def common_names(fmus: Iterable[OuterFmu], library: bool) -> list[str]:
     """Return the names of the classes in these lines, in their order."""
-    own = [f"{type}{end}" for type in _types_of(fmus) for end in ("Input", "Output")]
-    return [*([] if library else [*own, *KINDS]), "given", "given_der", "given_der2"]
+    connectors = [f"{type}{end}" for type in _types_of(fmus) for end in ("Input", "Output")]
+    return [*([] if library else [*connectors, *KINDS]), "given", "given_der", "given_der2"]
 
 
 def _types_of(fmus: Iterable[OuterFmu]) -> list[str]:
@@ -127,40 +127,40 @@ def content(fmu: OuterFmu, library: bool, home: str = "", picture: str | None = 
     Raises:
         FmuError: see `package`.
     """
-    found, ports = flanges(fmu), signals_of(fmu)
-    if not (found or home):
+    axes, ports = flanges(fmu), signals_of(fmu)
+    if not (axes or home):
         raise FmuError(
             f"{fmu.model}: no axis for a flange, which takes an input X.tau with outputs X.phi, X.w and X.a (X.f with "
             "X.s, X.v and X.a), or the other way round: export the model with actuated=True at a joint"
         )
-    used = {part for axis in found.values() for part in (*axis.motion, axis.effort)}
+    used = {part for axis in axes.values() for part in (*axis.motion, axis.effort)}
     signals = [port for port in ports if port.name not in used]
-    own, parameters = (INTERNAL, parameters_of(fmu)) if home else ((), [])
-    _no_two_alike(fmu.model, [port.name for port in (*ports, *parameters)], (*TAKEN, *own))
-    _no_two_alike(fmu.model, [*found, *(port.name for port in signals)], TAKEN)
+    internal, parameters = (INTERNAL, parameters_of(fmu)) if home else ((), [])
+    _no_two_alike(fmu.model, [port.name for port in (*ports, *parameters)], (*TAKEN, *internal))
+    _no_two_alike(fmu.model, [*axes, *(port.name for port in signals)], TAKEN)
     types = LIBRARY if library else {key: key for key in LIBRARY}
     lines = ['  partial block Fmu "Inputs and outputs of the FMU: the class a tool makes of it has them too"']
     lines += [f"    {_declared(types, port)} {text_of(port.description)};" for port in ports]
     lines += ["  end Fmu;", ""]
     if home:
-        lines += [*exchange_block(fmu, ports, _motions(found), home, library), ""]
+        lines += [*exchange_block(fmu, ports, _motions(axes), home, library), ""]
         fills = 'replaceable Exchange fmu constrainedby Fmu "The FMU, called in C, or the class a tool made of it"'
     else:
         fills = 'replaceable Fmu fmu "The FMU: redeclare it as the class your tool made of it"'
     lines.append('  model Mechanism "The FMU with a flange for each axis"')
     lines.append(f"    {fills}")
     lines.append("      annotation(choicesAllMatching=true);")
-    for place, (flange, axis) in zip(places(len(found)), found.items(), strict=True):
+    for height, (flange, axis) in zip(places(len(axes)), axes.items(), strict=True):
         lines.append(
-            f"    {types[axis.kind]} {identifier(flange)} {text_of(f'axis of {axis.name}')}{placed(100, place)};"
+            f"    {types[axis.kind]} {identifier(flange)} {text_of(f'axis of {axis.name}')}{placed(100, height)};"
         )
     for side, x in (("input", -110), ("output", 110)):
         some = [port for port in signals if port.causality == side]
-        for place, port in zip(places(len(some)), some, strict=True):
-            at = placed(x, place) if side == "input" else placed(place, -110, turned=True)
+        for height, port in zip(places(len(some)), some, strict=True):
+            at = placed(x, height) if side == "input" else placed(height, -110, turned=True)
             lines.append(f"    {_declared(types, port)} {text_of(port.description)}{at};")
     lines.append("  equation")
-    for flange, axis in found.items():
+    for flange, axis in axes.items():
         lines += _equations(identifier(flange), axis)
     for port in signals:
         pair = (identifier(port.name), f"fmu.{identifier(port.name)}")
@@ -168,9 +168,9 @@ def content(fmu: OuterFmu, library: bool, home: str = "", picture: str | None = 
     return [*lines, f"    {icon(picture)}", "  end Mechanism;"]
 
 
-def _motions(found: dict[str, Axis]) -> list[str]:
+def _motions(axes: dict[str, Axis]) -> list[str]:
     """Return the names of the inputs that are coordinates and rates of moved axes."""
-    return [part for axis in found.values() if not axis.driven for part in axis.motion[:2]]
+    return [part for axis in axes.values() if not axis.driven for part in axis.motion[:2]]
 
 
 def _equations(flange: str, axis: Axis) -> list[str]:
@@ -187,9 +187,9 @@ def _equations(flange: str, axis: Axis) -> list[str]:
     ]
 
 
-def _no_two_alike(model: str, names: Iterable[str], own: Iterable[str]) -> None:
+def _no_two_alike(model: str, names: Iterable[str], taken: Iterable[str]) -> None:
     """Raise an error if two names become one, or one of those that the class has of its own."""
-    seen = {name: f"the model's own '{name}'" for name in own}
+    seen = {name: f"the model's own '{name}'" for name in taken}
     for name in names:
         key = identifier(name)
         if key in seen:

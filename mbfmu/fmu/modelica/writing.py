@@ -17,7 +17,7 @@ TAKEN = frozenset({
     "given", "given_der", "given_der2", "FMI2", "Rotational", "Translational", "Modelica", "Resources",
     *(f"{type}{end}" for type in ("Real", "Integer", "Boolean") for end in ("Input", "Output")),
 })  # fmt: skip
-"""Names of what a package shares, and of the folder of its resources."""
+"""Names in a Modelica package that no model may have: of its common classes, and of the folder of its resources."""
 INCLUDED = ("fmi2FunctionTypes.h", "fmi2TypesPlatform.h", "BSD-2-Clause.txt")
 """Headers of the standard that the C functions need, and their licence."""
 PICTURES = ("model.png", "terminalsAndIcons/icon.png")
@@ -96,7 +96,7 @@ def _text(fmus: Mapping[str, OuterFmu], name: str, library: bool) -> str:
 def _files(fmus: Mapping[str, OuterFmu], name: str, library: bool) -> dict[str, bytes]:
     """Return the files of a package that is a folder, by their paths in it."""
     here = files("mbfmu.fmu")
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     texts: dict[str, str] = {}
     called = {inner for inner, fmu in fmus.items() if fmu.version == "2.0" and fmu.exchange}
     for inner, fmu in fmus.items():
@@ -104,19 +104,19 @@ def _files(fmus: Mapping[str, OuterFmu], name: str, library: bool) -> dict[str, 
         picture = next((members[item] for item in PICTURES if item in members), None)
         image, home = f"Resources/Images/{inner}.png", f"Resources/Fmus/{inner}"
         if picture:
-            found[image] = picture
+            contents[image] = picture
         if inner in called:
-            found |= {f"{home}/{item}": content for item, content in members.items() if item not in PICTURES}
+            contents |= {f"{home}/{item}": content for item, content in members.items() if item not in PICTURES}
         shown = f"modelica://{name}/{image}" if picture else None
         lines = content(fmu, library, f"modelica://{name}/{home}" if inner in called else "", shown)
         head = [f"within {name};", f"package {inner} {text_of(fmu.description)}"]
         texts[f"{inner}.mo"] = "\n".join([*head, *lines, *ending(inner, library=False), ""])
     if called:
-        found[f"Resources/Include/{HEADER}"] = (here / "modelica" / HEADER).read_bytes()
+        contents[f"Resources/Include/{HEADER}"] = (here / "modelica" / HEADER).read_bytes()
         for item in INCLUDED:
-            found[f"Resources/Include/{item}"] = (here / "native" / "standard" / item).read_bytes()
+            contents[f"Resources/Include/{item}"] = (here / "native" / "standard" / item).read_bytes()
     shared = [*common(fmus.values(), library), *([FUNCTIONS] if called else [])]
     whole = "\n".join([f"package {name} {_title(fmus)}", *shared, *ending(name, library), ""])
     order = [*fmus, *common_names(fmus.values(), library), *(["FMI2"] if called else [])]
     texts = {"package.mo": whole, "package.order": "\n".join([*order, ""]), **texts}
-    return {item: text.encode("utf-8") for item, text in texts.items()} | found
+    return {item: text.encode("utf-8") for item, text in texts.items()} | contents

@@ -22,11 +22,11 @@ from mbfmu.prepared.prepare import Prepared
 
 PLATFORMS = tuple(TARGETS)
 CORE = ("core.h", "core.c", "texts.h", "suspects.h", "categories.h")
-"""Names of the files that are the same in every version of FMI."""
+"""Names of the C files of a native FMU that are the same in every version of FMI."""
 EXCHANGE = "exchange.c"
-"""Name of the file that model exchange needs beside these."""
+"""Name of the C file that a native FMU for model exchange needs in addition."""
 BITS = 16
-"""Digits of each part of a GUID: of a hash, and of the bits of a setting."""
+"""Number of hexadecimal digits of each part of a GUID: of a hash, and of the bits of a setting."""
 
 
 @dataclass(frozen=True)
@@ -225,11 +225,11 @@ def native_members(
 
 def toolchains(platform: str) -> tuple[Toolchain, ...]:
     """Return zig if it is installed, as its binaries run on older systems; else this machine's compiler."""
-    found = cross(platform)
-    compiler = host() if is_here(platform) and not found else None
+    chains = cross(platform)
+    compiler = host() if is_here(platform) and not chains else None
     if compiler is not None:
         return (compiler,)
-    if not found:
+    if not chains:
         here = "no C compiler ($CC, cc, gcc or clang)" if is_here(platform) else "this machine's compiler cannot"
         raise FmuError(f"a binary for {platform} needs zig, {here}: {extras.command('cross')}")
-    return found
+    return chains

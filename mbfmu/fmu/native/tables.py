@@ -22,7 +22,7 @@ struct variable {
 };
 """
 TYPED_ROW = ROW.replace("\n};", "\n    enum type type; /* see core.h, which comes first */\n};")
-"""The same with the type of the variable, where not all are real."""
+"""One row of the table of variables in C with the type of the variable, for FMUs whose variables are not all real."""
 
 
 CLOCK_TIMING = "void clock_timing(const double *const *arg, double *const *res, double *w);"
@@ -36,7 +36,7 @@ def variables_header(interface: Interface, enumerations: bool = False) -> str:
         enumerations: whether modes are of the type Enumeration, as in FMI 3.0, and not of the type Integer.
     """
     typed = interface.typed
-    places = [_place(item) for item in interface.variables]
+    offsets = [_place(item) for item in interface.variables]
     return "\n".join(
         [
             "#ifndef VARIABLES_H",
@@ -48,10 +48,10 @@ def variables_header(interface: Interface, enumerations: bool = False) -> str:
             *(f"    {{{_row(item, typed, enumerations)}}}," for item in interface.variables),
             "};",
             "/* Place among the outputs of the Real output with each value reference; -1: it is another variable. */",
-            _numbers("PLACES", places, "int"),
+            _numbers("PLACES", offsets, "int"),
             "/* How many such outputs follow each other in references and places, from each on; 0: it is none. */",
-            _numbers("RUNS", _runs(places)),
-            _numbers("REFERENCES", range(len(places))),
+            _numbers("RUNS", _runs(offsets)),
+            _numbers("REFERENCES", range(len(offsets))),
             "#endif",
             "",
         ]
@@ -97,7 +97,7 @@ def _settings(interface: Interface) -> list[str]:
 
 
 def _states(interface: Interface) -> list[str]:
-    """Return the definitions of the continuous states: their places in x, nominal sizes and names."""
+    """Return the definitions of the continuous states: their indices in x, nominal sizes and names."""
     states = [state for state, _ in interface.states]
     return [
         f"#define N_STATES {len(states)}",
@@ -182,7 +182,7 @@ def _numbers(name: str, values: Iterable[int], kind: str = "unsigned int") -> st
 
 
 def _watched(watched: Watched) -> list[str]:
-    """Return the definitions of the outputs that are watched; those that do not exist have the place 0."""
+    """Return the definitions of the outputs that are watched; those that do not exist have the index 0."""
     energies, residual = watched.energies, watched.residual
     return [
         f"#define WATCHES_ENERGY {int(bool(energies))}",
@@ -195,9 +195,9 @@ def _watched(watched: Watched) -> list[str]:
     ]
 
 
-def _places(name: str, items: Iterable[str], places: Iterable[int]) -> str:
-    given = (f"{item.upper()}_ENERGY = {place}" for item, place in zip(items, places, strict=True))
-    return f"enum {name} {{ {', '.join(given)} }};"
+def _places(name: str, items: Iterable[str], offsets: Iterable[int]) -> str:
+    entries = (f"{item.upper()}_ENERGY = {offset}" for item, offset in zip(items, offsets, strict=True))
+    return f"enum {name} {{ {', '.join(entries)} }};"
 
 
 def guid_header(guid: str) -> str:
@@ -209,11 +209,11 @@ def _place(item: Variable) -> int:
     return item.offset if item.kind == OUTPUT and item.type == "Real" else -1
 
 
-def _runs(places: Sequence[int]) -> list[int]:
-    """Return for each place how many there are from it on of which each is one more than that before; 0: it is -1."""
-    runs = [int(place >= 0) for place in places]
-    for i in reversed(range(len(places) - 1)):
-        if runs[i] and places[i + 1] == places[i] + 1:
+def _runs(offsets: Sequence[int]) -> list[int]:
+    """Return for each index how many there are from it on of which each is one more than that before; 0: it is -1."""
+    runs = [int(offset >= 0) for offset in offsets]
+    for i in reversed(range(len(offsets) - 1)):
+        if runs[i] and offsets[i + 1] == offsets[i] + 1:
             runs[i] += runs[i + 1]
     return runs
 

@@ -40,7 +40,7 @@ __all__ = [
 STOP = 10.0
 """Default stop time, s."""
 RUN = ("stepper", "options", "step", "tolerance", "output_interval", "inputs", "input_hold", "coordinates")
-"""Names of the settings of a run that are not for a recorded one."""
+"""Names of the settings of a run that have no meaning where a recorded run is shown."""
 Mechanism: TypeAlias = Model | str | os.PathLike[str]
 """A model, a name in models/, or the path of a model file."""
 
@@ -152,17 +152,17 @@ def view(request: ViewArguments) -> Page:
 
 
 def _page_of_mode(
-    source: Mechanism, name: str, number: int, alien: Mapping[str, Any], reading: Mapping[str, Any],
+    source: Mechanism, name: str, index: int, alien: Mapping[str, Any], reading: Mapping[str, Any],
     how: dict[str, Any], deformation: float,
 ) -> Page:  # fmt: skip
     alien = {**alien, **{option: how.pop(option) for option in ("options", "tolerance", "output_interval")}}
     if wrong := [option for option, value in alien.items() if value]:
         raise UsageError(f"a mode is no run: leave {', '.join(wrong)} out")
     mechanism, looks = _model(source, reading)
-    motion, mode = motion_of_mode(mechanism, number, looks=looks, **how)
+    motion, mode = motion_of_mode(mechanism, index, looks=looks, **how)
     value = mode.eigenvalue
     text = f"{mode.frequency:.4g} Hz, damping ratio {mode.damping:.3g}" if value.imag else f"{value.real:.4g} 1/s"
-    return page_of(motion, f"{name}: mode {number}", text, deformation)
+    return page_of(motion, f"{name}: mode {index}", text, deformation)
 
 
 def _motion_of_run(

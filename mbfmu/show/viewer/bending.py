@@ -12,7 +12,7 @@ from mbfmu.model.flexible.stresses import squared_von_mises
 Array = npt.NDArray[np.float64]
 
 LEFT_OUT = 1e-4
-"""Size of what is left out of a motion, relative to its largest displacement or stress."""
+"""Largest error of a motion that is written by few shapes, relative to its largest displacement or stress."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Bent:
         Args:
             eta: shape coordinates, shape (n_t, n).
         """
-        found = self._called(self.shape.poses, eta)[0]
-        found = found.reshape(len(eta), len(self.frames), 1 + self.dim, self.dim)  # columns of the function
-        return found[:, :, 0], found[:, :, 1:].swapaxes(2, 3)
+        columns = self._called(self.shape.poses, eta)[0]
+        columns = columns.reshape(len(eta), len(self.frames), 1 + self.dim, self.dim)  # columns of the function
+        return columns[:, :, 0], columns[:, :, 1:].swapaxes(2, 3)
 
     def surface(self, eta: Array, thick: float) -> tuple[Array, Array, npt.NDArray[np.int64]] | None:
         """Return the surface's points, m, shape (n_t, v, 3), its stresses, (n_t, v, 0, 1 or 6), and its triangles.
@@ -61,9 +61,9 @@ class Bent:
     def _called(self, function: Any, eta: Array) -> list[Array]:
         """Return the values of a function at each time, their columns as rows, shape (n_t, columns, rows)."""
         p = self.p[: function.size1_in(1)]  # modes may follow, on which no shape depends
-        found = function(eta.T, p, np.zeros((1, len(eta))))  # CasADi maps it over the columns
-        values = found if isinstance(found, tuple) else (found,)
-        shapes = [function.size_out(number) for number in range(function.n_out())]
+        result = function(eta.T, p, np.zeros((1, len(eta))))  # CasADi maps it over the columns
+        values = result if isinstance(result, tuple) else (result,)
+        shapes = [function.size_out(index) for index in range(function.n_out())]
         return [
             np.array(item).T.reshape(len(eta), columns, rows)
             for item, (rows, columns) in zip(values, shapes, strict=True)
@@ -105,10 +105,10 @@ def skin_of(body: str, bent: Bent, eta: Array, thick: float, level: float) -> Sk
         thick: radius of a bar, m.
         level: height above the plane of a planar system, m.
     """
-    found = bent.surface(np.vstack([np.zeros_like(eta[:1]), eta]), thick)
-    if found is None:
+    surface = bent.surface(np.vstack([np.zeros_like(eta[:1]), eta]), thick)
+    if surface is None:
         return None
-    points, stress, triangles = found
+    points, stress, triangles = surface
     weights, shapes = _few((points[1:] - points[0]).reshape(len(eta), -1))
     loads, stresses = _few(stress[1:].reshape(len(eta), -1))
     largest = float(equivalent(stress[1:]).max(initial=0.0))
@@ -129,11 +129,11 @@ def _few(values: Array) -> tuple[Array, Array]:
 
     Each shape is what is left of the picture that the others show worst.
     """
-    left, weights, found = values.copy(), [np.zeros((len(values), 0))], [np.zeros((0, values.shape[1]))]
+    left, weights, directions = values.copy(), [np.zeros((len(values), 0))], [np.zeros((0, values.shape[1]))]
     size = LEFT_OUT * np.abs(values).max(initial=0.0)
     while np.abs(left).max(initial=0.0) > size:
         worst = left[np.abs(left).max(axis=1).argmax()]
-        found.append((worst / np.linalg.norm(worst))[None])
-        weights.append(left @ found[-1].T)
-        left = left - weights[-1] @ found[-1]
-    return np.hstack(weights), np.vstack(found)
+        directions.append((worst / np.linalg.norm(worst))[None])
+        weights.append(left @ directions[-1].T)
+        left = left - weights[-1] @ directions[-1]
+    return np.hstack(weights), np.vstack(directions)

@@ -140,41 +140,41 @@ def drawing_of(motion: ShownMotion, some: npt.NDArray[np.int64] | None = None) -
         motion: the motion.
         some: numbers of the times at which the shapes of flexible bodies are shown; None: all.
     """
-    found, size, owners = Drawing(), motion.size, motion.geometry.owners
-    found.partners |= owners
+    drawing, size, owners = Drawing(), motion.size, motion.geometry.owners
+    drawing.partners |= owners
     clad = {look.body for look in motion.geometry.looks}
     cylinders = [item for joint in motion.geometry.joints if (item := cylinder_of(motion, joint))]
     layers = _layers(motion, [item.joint for item in cylinders])
     radius = THICK[motion.dim] * size
-    found.drawn |= clad
+    drawing.drawn |= clad
     tubular: dict[str, list[Cylinder]] = {}
     for item in cylinders:
         if not {item.joint.near, item.joint.far} & clad:
-            _draw_cylinder(found, item, radius, layers)
+            _draw_cylinder(drawing, item, radius, layers)
             tubular.setdefault(item.joint.near, []).append(item)
             tubular.setdefault(item.joint.far, []).append(item)
     for body, attached in motion.geometry.bodies.items():
         if body in clad or body in owners:
-            found.drawn |= {body} & {*owners}
+            drawing.drawn |= {body} & {*owners}
             continue
         if bent := motion.geometry.bent.get(body):
             eta = motion.eta[body][slice(None) if some is None else some]
             skin = skin_of(body, bent, eta, radius, layers[body])
-            found.drawn.add(body)
+            drawing.drawn.add(body)
             if skin:
-                found.skins.append(skin)
+                drawing.skins.append(skin)
             else:
-                _draw_lines(found, motion, body, radius, layers)
+                _draw_lines(drawing, motion, body, radius, layers)
             continue
         points = _without(attached.anchors, tubular.get(body, []), body, size)
         if body not in tubular or len(points):
-            _draw_body(found, body, attached.center, points if body in tubular else attached.anchors, radius, layers)
-    _draw_arms(found, motion, radius, layers)
+            _draw_body(drawing, body, attached.center, points if body in tubular else attached.anchors, radius, layers)
+    _draw_arms(drawing, motion, radius, layers)
     sliders = {item.joint.name for item in cylinders}
     for joint in motion.geometry.joints:
         if not {joint.near, joint.far} & clad - {""}:
-            _draw_joint(found, motion, joint, radius, layers, joint.name in sliders)
-    return found
+            _draw_joint(drawing, motion, joint, radius, layers, joint.name in sliders)
+    return drawing
 
 
 def cylinder_of(motion: ShownMotion, joint: JointPosition) -> Cylinder | None:
@@ -188,10 +188,10 @@ def cylinder_of(motion: ShownMotion, joint: JointPosition) -> Cylinder | None:
     back = [point for point in motion.geometry.bodies[joint.near].anchors if _on_axis(point, joint, motion.size)]
     ahead = list(motion.geometry.bodies[joint.far].anchors)
     along = np.array([(point - joint.start) @ joint.axis for point in back])
-    number = motion.bodies.index(joint.near)
+    index = motion.bodies.index(joint.near)
     start = motion.track(joint.near, joint.start)
-    axis = motion.R[:, number] @ joint.axis
-    found: list[tuple[float, Cylinder]] = []
+    axis = motion.R[:, index] @ joint.axis
+    cylinders: list[tuple[float, Cylinder]] = []
     for foot, behind in zip(back, along.tolist(), strict=True):
         for eye in ahead:
             reach = np.einsum("tk,tk->t", motion.track(joint.far, eye) - start, axis) - behind
@@ -203,8 +203,8 @@ def cylinder_of(motion: ShownMotion, joint: JointPosition) -> Cylinder | None:
             if not 0.3 * shortest < mouth < 0.95 * shortest:
                 mouth = FILLED * shortest
             end = foot + side * mouth * joint.axis
-            found.append((shortest, Cylinder(joint, foot, end, eye, shortest)))
-    return max(found, key=lambda item: item[0])[1] if found else None
+            cylinders.append((shortest, Cylinder(joint, foot, end, eye, shortest)))
+    return max(cylinders, key=lambda item: item[0])[1] if cylinders else None
 
 
 def _on_axis(point: Array, joint: JointPosition, size: float) -> bool:
@@ -212,20 +212,20 @@ def _on_axis(point: Array, joint: JointPosition, size: float) -> bool:
     return bool(np.linalg.norm(arm - (arm @ joint.axis) * joint.axis) < 0.02 * size)
 
 
-def _draw_cylinder(found: Drawing, item: Cylinder, radius: float, layers: dict[str, float]) -> None:
+def _draw_cylinder(drawing: Drawing, item: Cylinder, radius: float, layers: dict[str, float]) -> None:
     near, far = item.joint.near, item.joint.far
     foot, mouth = (_raised(point, layers[near]) for point in (item.foot, item.mouth))
     eye = _raised(item.eye, layers[far])
     r = min(1.5 * radius, SLENDER * item.shortest)
     n = (mouth - foot) / np.linalg.norm(mouth - foot)
-    found.tube(near, foot + 1.2 * r * n, mouth, r)
-    found.tube(near, foot, foot + 1.2 * r * n, 0.6 * r)
-    found.tube(near, mouth - 0.9 * r * n, mouth + 0.1 * r * n, 1.18 * r)
-    found.ball(near, foot, r)
-    found.ball(far, eye, 0.85 * r)
-    found.struts.append(Strut(near, mouth - 0.5 * r * n, far, eye, 0.55 * r, "steel"))
-    found.drawn |= {near, far}
-    found.partners[far] = near
+    drawing.tube(near, foot + 1.2 * r * n, mouth, r)
+    drawing.tube(near, foot, foot + 1.2 * r * n, 0.6 * r)
+    drawing.tube(near, mouth - 0.9 * r * n, mouth + 0.1 * r * n, 1.18 * r)
+    drawing.ball(near, foot, r)
+    drawing.ball(far, eye, 0.85 * r)
+    drawing.struts.append(Strut(near, mouth - 0.5 * r * n, far, eye, 0.55 * r, "steel"))
+    drawing.drawn |= {near, far}
+    drawing.partners[far] = near
 
 
 def _without(anchors: Array, cylinders: list[Cylinder], body: str, size: float) -> Array:
@@ -249,7 +249,7 @@ def _off_axis(point: Array, on: Array, item: Cylinder, body: str) -> float:
 
 
 def _draw_body(
-    found: Drawing, body: str, center: Array | None, anchors: Array, radius: float, layers: dict[str, float]
+    drawing: Drawing, body: str, center: Array | None, anchors: Array, radius: float, layers: dict[str, float]
 ) -> None:
     points = _distinct(anchors)
     if len(points) < 2 and center is not None:
@@ -260,66 +260,66 @@ def _draw_body(
     r = min(radius, SLENDER * extent) if extent > radius else radius
     flat = points.shape[1] == 2
     if flat:
-        found.plate(body, raised, np.array([0.0, 0.0, 1.0]), 1.25 * r if len(points) > 1 else 1.7 * r, 1.1 * radius)
+        drawing.plate(body, raised, np.array([0.0, 0.0, 1.0]), 1.25 * r if len(points) > 1 else 1.7 * r, 1.1 * radius)
         if len(anchors) < 2 and center is not None and len(points) > 1:  # a bob
-            found.plate(body, _raised(center[None], layers[body]), np.array([0.0, 0.0, 1.0]), 2.2 * r, 1.4 * radius)
+            drawing.plate(body, _raised(center[None], layers[body]), np.array([0.0, 0.0, 1.0]), 2.2 * r, 1.4 * radius)
         if extent > radius:
-            found.drawn.add(body)
+            drawing.drawn.add(body)
         return
     spread, directions = np.linalg.svd(raised - middle)[1:]
     if len(points) == 1:
-        found.ball(body, raised[0], 2.2 * radius)
+        drawing.ball(body, raised[0], 2.2 * radius)
         return
-    found.drawn.add(body)
+    drawing.drawn.add(body)
     spread = np.pad(spread, (0, 3 - len(spread)))
     if spread[1] < max(FLAT * spread[0], 0.3 * r):
         order = np.argsort(raised @ directions[0])
-        found.tube(body, raised[order[0]], raised[order[-1]], r)
+        drawing.tube(body, raised[order[0]], raised[order[-1]], r)
     elif spread[2] < max(FLAT * spread[0], 0.3 * r):
-        found.plate(body, raised, directions[2], 1.2 * r, 1.2 * r)
+        drawing.plate(body, raised, directions[2], 1.2 * r, 1.2 * r)
     else:
         hub = _raised(center, 0.0) if center is not None else middle
-        found.ball(body, hub, 1.1 * r)
+        drawing.ball(body, hub, 1.1 * r)
         for point in raised:
-            found.tube(body, hub, point, r)
+            drawing.tube(body, hub, point, r)
     if len(_distinct(anchors)) < 2 and center is not None:
-        found.ball(body, _raised(center, 0.0), 2.2 * r)
+        drawing.ball(body, _raised(center, 0.0), 2.2 * r)
     for point in raised:
-        found.ball(body, point, r)
+        drawing.ball(body, point, r)
 
 
-def _draw_lines(found: Drawing, motion: ShownMotion, body: str, radius: float, layers: dict[str, float]) -> None:
+def _draw_lines(drawing: Drawing, motion: ShownMotion, body: str, radius: float, layers: dict[str, float]) -> None:
     """Draw a flexible body without a surface as bars from its frame_a to its other frames."""
     hub = _raised(np.zeros(motion.dim), layers[body])
-    found.ball(body, hub, radius)
+    drawing.ball(body, hub, radius)
     for frame, owner in motion.geometry.owners.items():
         if owner == body:
-            found.struts.append(Strut(body, hub, frame, hub, radius, "body"))
-            found.ball(frame, hub, radius)
+            drawing.struts.append(Strut(body, hub, frame, hub, radius, "body"))
+            drawing.ball(frame, hub, radius)
 
 
-def _draw_arms(found: Drawing, motion: ShownMotion, radius: float, layers: dict[str, float]) -> None:
+def _draw_arms(drawing: Drawing, motion: ShownMotion, radius: float, layers: dict[str, float]) -> None:
     """Draw bars from the frames of flexible bodies to joints beside them, which rigid parts hold there."""
     held = {*motion.geometry.bent, *motion.geometry.owners}
     ends = [((item.near, item.start), (item.far, item.end)) for item in motion.geometry.joints]
     for body, point in (end for pair in ends for end in pair):
         if body in held and np.linalg.norm(point) > FLAT * motion.size:
-            at, to = (_raised(place, layers[body]) for place in (np.zeros(motion.dim), point))
-            found.tube(body, at, to, 0.6 * radius)
-            found.ball(body, at, radius)
+            at, to = (_raised(at_body, layers[body]) for at_body in (np.zeros(motion.dim), point))
+            drawing.tube(body, at, to, 0.6 * radius)
+            drawing.ball(body, at, radius)
 
 
 def _draw_joint(
-    found: Drawing, motion: ShownMotion, joint: JointPosition, radius: float, layers: dict[str, float], cylinder: bool
+    drawing: Drawing, motion: ShownMotion, joint: JointPosition, radius: float, layers: dict[str, float], cylinder: bool
 ) -> None:
     planar = motion.dim == 2
     start, end = _raised(joint.start, layers[joint.near]), _raised(joint.end, layers[joint.far])
     if joint.motion == "spans":
-        found.struts.append(Strut(joint.near, start, joint.far, end, 0.5 * radius, "steel"))
+        drawing.struts.append(Strut(joint.near, start, joint.far, end, 0.5 * radius, "steel"))
         return
     if joint.motion == "slides":
         if not cylinder:
-            _draw_slide(found, motion, joint, radius, layers)
+            _draw_slide(drawing, motion, joint, radius, layers)
         return
     gap = motion.track(joint.far, joint.end) - motion.track(joint.near, joint.start)
     if np.linalg.norm(gap, axis=1).max() > APART * motion.size:  # nothing holds them together, as in free motion
@@ -330,18 +330,18 @@ def _draw_joint(
             levels = [layers[joint.near], layers[joint.far]]
             low, high = min(levels) - 0.85 * radius, max(levels) + 0.85 * radius
             back, front = (np.array([*at[:2], level]) for level in (low, high))
-            found.tube(body, back, front, 0.55 * radius, "joint")
+            drawing.tube(body, back, front, 0.55 * radius, "joint")
         elif joint.motion == "turns" and body == joint.near:
-            found.tube(body, at - 1.7 * radius * joint.axis, at + 1.7 * radius * joint.axis, 1.25 * radius, "joint")
+            drawing.tube(body, at - 1.7 * radius * joint.axis, at + 1.7 * radius * joint.axis, 1.25 * radius, "joint")
         elif joint.motion != "turns":
-            found.ball(body, at, 1.45 * radius, "joint")
+            drawing.ball(body, at, 1.45 * radius, "joint")
         if not body and (joint.near or joint.far):  # a stand on the ground
             up = np.array([*motion.up, 0.0][:3])
-            found.tube("", at - 3.2 * radius * up, at, 2.4 * radius, "ground", 0.9 * radius)
+            drawing.tube("", at - 3.2 * radius * up, at, 2.4 * radius, "ground", 0.9 * radius)
 
 
 def _draw_slide(
-    found: Drawing, motion: ShownMotion, joint: JointPosition, radius: float, layers: dict[str, float]
+    drawing: Drawing, motion: ShownMotion, joint: JointPosition, radius: float, layers: dict[str, float]
 ) -> None:
     """Draw a rail on the body of frame_a, as long as the way in the run, and a block on the body of frame_b."""
     start, end = _raised(joint.start, layers[joint.near]), _raised(joint.end, layers[joint.far])
@@ -350,7 +350,7 @@ def _draw_slide(
     s = np.sum(way * turn, axis=1)
     n = _raised(joint.axis, 0.0)
     margin = 3.5 * radius
-    found.tube(
+    drawing.tube(
         joint.near, start + (s.min() - margin) * n, start + (s.max() + margin) * n, 0.35 * radius,
         "steel" if joint.near else "ground",
     )  # fmt: skip
@@ -359,13 +359,13 @@ def _draw_slide(
         seen = _raised(motion.R[0, motion.bodies.index(joint.far)].T @ world, 0.0)  # the axis from the block, all along
         across = np.array([0.0, 0.0, 1.0]) if motion.dim == 2 else _across(seen)
         block = np.array([end - 2.0 * radius * seen, end + 2.0 * radius * seen])
-        found.plate(joint.far, block, across, 1.8 * radius, 2.2 * radius)
-        found.drawn.add(joint.far)
+        drawing.plate(joint.far, block, across, 1.8 * radius, 2.2 * radius)
+        drawing.drawn.add(joint.far)
 
 
 def _across(n: Array) -> Array:
-    found = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
-    unit: Array = found / np.linalg.norm(found)
+    normal = np.cross(n, np.eye(3)[int(np.argmin(np.abs(n)))])
+    unit: Array = normal / np.linalg.norm(normal)
     return unit
 
 

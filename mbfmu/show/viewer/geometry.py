@@ -1,4 +1,4 @@
-"""Geometry: the attachments of a mechanism's bodies and the places of its joints, in the frames of the bodies."""
+"""Geometry: the attachments of a mechanism's bodies and the positions of its joints, in the frames of the bodies."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Attachments:
 
 @dataclass(frozen=True)
 class JointPosition:
-    """The place of a joint on its two bodies.
+    """The position of a joint on its two bodies.
 
     Args:
         name: full name of the joint.
@@ -61,7 +61,7 @@ class Geometry:
     Args:
         bodies: the points of each body, by its full name, and those that move with a frame of a flexible body, by the
             full name of the frame; those of the body itself are as at the start.
-        joints: the places of the joints.
+        joints: the positions of the joints.
         down: direction of gravity, in the world frame; zero if it is unknown.
         looks: solids fixed to the bodies.
         bent: the flexible bodies, by full name.
@@ -95,6 +95,7 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
     dae, skeleton = prepared.mechanism, prepared.mechanism.skeleton
     if skeleton is None:
         raise ModelError(f"'{dae.name}' is given by its Lagrangian: there are no bodies to show")
+    # the mechanism at its start: points and axes of the skeleton, poses of the bodies
     p = dae.extended(dae.p_default())
     q = prepared.coordinates_of(prepared.initial_state(s=vector(dae.s_default())))  # its notices are those of a run
     points, axes = np.array(skeleton.points(q, p, 0.0)).T, np.array(skeleton.axes(q, p, 0.0)).T
@@ -103,25 +104,27 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
     r, R = (item[0] for item in poses_of(dae, tuple(names), q[None], np.zeros(1)))
     dim = points.shape[1]
     origin = {"": (np.zeros(dim), np.eye(dim)), **dict(zip(names, zip(r, R, strict=True), strict=True))}
+    # frames of flexible bodies, which points beside them move with
     bent = {item.body: Bent(item, np.array(p), dim) for item in skeleton.bendings}
     owners: dict[str, str] = {}
     for body, item in bent.items():
         eta = np.array([[q[dae.coordinates.index(name)] for name in item.shape.coordinates]])
-        place, turn = origin[body]
-        for frame, at, way in zip(item.frames[1:], *(found[0, 1:] for found in item.poses(eta)), strict=True):
-            origin[f"{body}.{frame}"] = (place + turn @ at, turn @ way)
+        position, turn = origin[body]
+        for frame, at, way in zip(item.frames[1:], *(pose[0, 1:] for pose in item.poses(eta)), strict=True):
+            origin[f"{body}.{frame}"] = (position + turn @ at, turn @ way)
             owners[f"{body}.{frame}"] = body
 
-    def carrier(body: str, number: int) -> str:
+    def carrier(body: str, index: int) -> str:
         """Return what a point moves with: its body, or the frame of a flexible one that is next to it."""
         near = [body, *(name for name, owner in owners.items() if owner == body)]
-        return min(near, key=lambda name: float(np.linalg.norm(points[number] - origin[name][0])))
+        return min(near, key=lambda name: float(np.linalg.norm(points[index] - origin[name][0])))
 
-    def seen(name: str, number: int) -> Array:
-        place, turn = origin[name]
-        found: Array = turn.T @ (points[number] - place)
-        return found
+    def seen(name: str, index: int) -> Array:
+        position, turn = origin[name]
+        local: Array = turn.T @ (points[index] - position)
+        return local
 
+    # each point as its body or frame sees it: R^T (point - r)
     bodies = {}
     for body in names:
         ends = [bone for bone in skeleton.bones if bone.body == body]
@@ -129,11 +132,12 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
         bodies[body] = Attachments(center, np.array([seen(body, bone.end) for bone in ends]).reshape(-1, dim))
     for name, owner in owners.items():
         held = [bone.end for bone in skeleton.bones if bone.body == owner and carrier(owner, bone.end) == name]
-        bodies[name] = Attachments(None, np.array([seen(name, number) for number in held]).reshape(-1, dim))
+        bodies[name] = Attachments(None, np.array([seen(name, index) for index in held]).reshape(-1, dim))
+    # joints with both points, and the axis as the near body sees it
     joints = []
-    for number, hinge in enumerate(skeleton.joints):
+    for index, hinge in enumerate(skeleton.joints):
         near, far = carrier(hinge.near, hinge.start), carrier(hinge.far, hinge.end)
-        n = origin[near][1].T @ axes[number]
+        n = origin[near][1].T @ axes[index]
         joints.append(
             JointPosition(hinge.name, hinge.motion, near, far, seen(near, hinge.start), seen(far, hinge.end), n)
         )
@@ -155,35 +159,39 @@ def poses_of(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Arr
     """
     bare = dae.skeleton.bare if dae.skeleton else ()
     parts = tuple(body for body in bodies if body not in bare)
-    places: dict[str, tuple[Array, Array]] = {}
-    for names, found in ((parts, _poses_of_parts), (bare, _poses_of_bare)):
+    poses: dict[str, tuple[Array, Array]] = {}
+    for names, function in ((parts, _poses_of_parts), (bare, _poses_of_bare)):
         if names:
-            r, R = found(dae, names, q, t)
-            places |= {name: (r[:, k], R[:, k]) for k, name in enumerate(names)}
-    r, R = (np.stack([places[body][k] for body in bodies], axis=1) for k in (0, 1))
+            r, R = function(dae, names, q, t)
+            poses |= {name: (r[:, k], R[:, k]) for k, name in enumerate(names)}
+    r, R = (np.stack([poses[body][k] for body in bodies], axis=1) for k in (0, 1))
     return r, R
 
 
 def _poses_of_parts(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Array, Array]:
     symbols = dae.symbols()
-    place, time = symbols[0], symbols[-1]
+    coordinates, time = symbols[0], symbols[-1]
     names = [item.name for item in dae.outputs]
     rows = [names.index(name) for body in bodies for name in _pose_names(body, set(names))]
     p = ca.DM(dae.extended(dae.p_default()))
     still = [ca.DM.zeros(count) for count in (dae.n, dae.n_z, dae.n, dae.m + dae.k, len(dae.inputs))]
     v, z, a, lambda_, u = still
-    y = dae.output(place, v, z, dae.angles(place, p, time), a, lambda_, u, p, time)
-    function = ca.Function("poses", [place, time], [ca.densify(y)[rows]])
-    found = np.array(function(q.T, t[None])).T.reshape(len(t), len(bodies), -1)
-    return (found[..., :2], planar(found[..., 2])) if found.shape[2] == 3 else (found[..., :3], spatial(found[..., 3:]))
+    y = dae.output(coordinates, v, z, dae.angles(coordinates, p, time), a, lambda_, u, p, time)
+    function = ca.Function("poses", [coordinates, time], [ca.densify(y)[rows]])
+    values = np.array(function(q.T, t[None])).T.reshape(len(t), len(bodies), -1)
+    return (
+        (values[..., :2], planar(values[..., 2]))
+        if values.shape[2] == 3
+        else (values[..., :3], spatial(values[..., 3:]))
+    )
 
 
 def _poses_of_bare(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Array, Array]:
     assert dae.skeleton is not None
     poses: Any = dae.skeleton.bare_poses
-    found = np.array(poses(q.T, ca.DM(dae.extended(dae.p_default())), t[None]))
-    dim = len(found)
-    columns = found.reshape(dim, len(t), len(bodies), 1 + dim)
+    values = np.array(poses(q.T, ca.DM(dae.extended(dae.p_default())), t[None]))
+    dim = len(values)
+    columns = values.reshape(dim, len(t), len(bodies), 1 + dim)
     r, R = np.moveaxis(columns[..., 0], 0, -1), np.moveaxis(columns[..., 1:], 0, -2)
     return r, R
 

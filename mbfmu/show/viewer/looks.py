@@ -63,23 +63,23 @@ def looks_of(source: str, options: RobotOptions | None = None) -> tuple[Look, ..
     if path.suffix.lower() not in ROBOTS:
         return ()
     robot, packages = robot_of(path, options), options.packages if options else {}
-    names, places = names_of(robot), _places(robot)
+    names, poses = names_of(robot), _places(robot)
     meshes = sum(visual.kind == "mesh" for link in robot.links.values() for visual in link.visuals)
     most = min(MOST, TOGETHER // max(1, meshes))
-    found = []
+    looks = []
     for link in robot.links.values():
-        if link.name not in places:
+        if link.name not in poses:
             if link.visuals:
                 warnings.warn(f"the link '{link.name}' is not drawn, as it moves without mass", stacklevel=2)
             continue
-        owner, pose = places[link.name]
+        owner, pose = poses[link.name]
         for visual in link.visuals:
             solid = _solid(visual, path, packages, most)
             if solid is not None:
                 vertices, triangles = solid
                 placed = _moved(pose @ _matrix(visual.origin), vertices)
-                found.append(Look(names["link", owner] if owner else "", placed, triangles, visual.colour))
-    return tuple(found)
+                looks.append(Look(names["link", owner] if owner else "", placed, triangles, visual.colour))
+    return tuple(looks)
 
 
 def _places(robot: Robot) -> dict[str, tuple[str, Array]]:
@@ -93,20 +93,20 @@ def _places(robot: Robot) -> dict[str, tuple[str, Array]]:
         base[joint.child] = base[joint.parent] if fixed else joint.child
         pose[joint.child] = pose[joint.parent] @ _matrix(joint.origin) if fixed else np.eye(4)
     owners = {base[name]: name for name in reversed(base) if robot.links[name].massive}
-    found = {}
+    poses = {}
     for name, root in base.items():
         if root != robot.root and root not in owners:
             continue
         owner = "" if root == robot.root else owners[root]
         seen_from = pose[owner] if owner else np.eye(4)
-        found[name] = owner, np.linalg.inv(seen_from) @ pose[name]
-    return found
+        poses[name] = owner, np.linalg.inv(seen_from) @ pose[name]
+    return poses
 
 
 def _matrix(origin: Origin) -> Array:
-    found = np.eye(4)
-    found[:3, :3], found[:3, 3] = origin.R, origin.xyz
-    return found
+    transform = np.eye(4)
+    transform[:3, :3], transform[:3, 3] = origin.R, origin.xyz
+    return transform
 
 
 def _moved(pose: Array, vertices: Array) -> Array:
@@ -151,10 +151,10 @@ def _revolved(profile: list[tuple[float, float]]) -> tuple[Array, Triangles]:
 
 
 def _mesh(visual: Visual, urdf: Path, packages: Packages, most: int) -> tuple[Array, Triangles] | None:
-    what = f"the mesh '{visual.mesh}' of the link '{visual.link}' is not drawn"
+    fault = f"the mesh '{visual.mesh}' of the link '{visual.link}' is not drawn"
     file = next((path for path in _candidates(visual.mesh, urdf, packages) if path.is_file()), None)
     if file is None:
-        warnings.warn(f"{what}: there is no such file beside '{urdf}', above it or in a given package", stacklevel=2)
+        warnings.warn(f"{fault}: there is no such file beside '{urdf}', above it or in a given package", stacklevel=2)
         return None
     try:
         import trimesh
@@ -167,10 +167,10 @@ def _mesh(visual: Visual, urdf: Path, packages: Packages, most: int) -> tuple[Ar
         if not triangles.size:
             raise ValueError("it contains no triangles")
     except ImportError:
-        warnings.warn(f"{what}: it needs trimesh: {extras.command('view')}", stacklevel=2)
+        warnings.warn(f"{fault}: it needs trimesh: {extras.command('view')}", stacklevel=2)
         return None
     except Exception as error:  # noqa: BLE001 - readers raise many kinds of errors for foreign files
-        warnings.warn(f"{what}: '{file}' cannot be read: {' '.join(str(error).split())}", stacklevel=2)
+        warnings.warn(f"{fault}: '{file}' cannot be read: {' '.join(str(error).split())}", stacklevel=2)
         return None
     vertices, triangles = _coarse(vertices, triangles, most)
     return vertices * np.array(visual.size), triangles
@@ -191,13 +191,13 @@ def _candidates(mesh: str, urdf: Path, packages: Packages) -> Iterator[Path]:
 def _coarse(vertices: Array, triangles: Triangles, most: int) -> tuple[Array, Triangles]:
     """Return at most `most` triangles: all vertices in a cell of a grid are replaced by the first of them."""
     low, extent = vertices.min(axis=0), float(np.ptp(vertices, axis=0).max())
-    found, cells = triangles, FINEST
-    while len(found) > most:
+    triangles_left, cells = triangles, FINEST
+    while len(triangles_left) > most:
         grid = np.floor((vertices - low) / extent * cells).astype(np.int64)
         _, first, cell = np.unique(grid, axis=0, return_index=True, return_inverse=True)
         merged = first[cell.ravel()][triangles]
         a, b, c = merged.T
-        found = merged[(a != b) & (b != c) & (c != a)]
+        triangles_left = merged[(a != b) & (b != c) & (c != a)]
         cells = cells * 3 // 4
-    used, numbers = np.unique(found, return_inverse=True)
+    used, numbers = np.unique(triangles_left, return_inverse=True)
     return vertices[used], numbers.reshape(-1, 3)

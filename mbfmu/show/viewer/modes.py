@@ -22,7 +22,7 @@ PERIODS, PICTURES = 3, 240
 REACH = 0.08
 """Largest displacement of a point relative to the mechanism's size."""
 TRIED = 1e-4
-"""Largest change of a coordinate by which the displacement is measured."""
+"""Largest change of a coordinate in the small motion by which the displacements of a mode are computed."""
 MOVING = 1e-3
 """Least amplitude, relative to the largest, of coordinates that are plotted."""
 
@@ -51,12 +51,12 @@ def motion_of_mode(shown: ModeArguments) -> tuple[ShownMotion, Mode]:
         ModelError, StartError, StepError: the model or its run is invalid, or there are no bodies to show.
         UsageError: there is no such mode, or it moves no body.
     """
-    model, number = shown.model, shown.number
+    model, index = shown.model, shown.number
     linear = linearize(model, at=shown.at, **part_of(shown, RunSettings).named())
     modes = linear.modes
-    if not 1 <= number <= len(modes):
-        raise UsageError(f"'{model.name}' has the modes 1 to {len(modes)}, and no mode {number}")
-    mode = modes[number - 1]
+    if not 1 <= index <= len(modes):
+        raise UsageError(f"'{model.name}' has the modes 1 to {len(modes)}, and no mode {index}")
+    mode = modes[index - 1]
     prepared = prepare(model, None, None, 1e-3, 0.0, shown.coordinates)
     geometry, dae = geometry_of(prepared, shown.looks), prepared.mechanism
     rate = mode.eigenvalue.imag or abs(mode.eigenvalue.real) or math.tau
@@ -73,7 +73,7 @@ def motion_of_mode(shown: ModeArguments) -> tuple[ShownMotion, Mode]:
         return motion_of_coordinates(dae, geometry, q, run, shown.up)
 
     if not largest:
-        raise UsageError(f"mode {number} of '{model.name}' moves no body")
+        raise UsageError(f"mode {index} of '{model.name}' moves no body")
     tried = moved(TRIED / largest)
     points = [
         tried.track(body, point) for body, item in geometry.bodies.items() for point in (*item.anchors, item.center)

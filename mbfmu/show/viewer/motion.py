@@ -77,18 +77,18 @@ class ShownMotion:
         """
         if not body:
             return np.broadcast_to(point, (len(self.r), self.dim))
-        number = self.bodies.index(body)
-        found: Array = self.r[:, number] + self.R[:, number] @ point
-        return found
+        index = self.bodies.index(body)
+        path: Array = self.r[:, index] + self.R[:, index] @ point
+        return path
 
     @cached_property
     def size(self) -> float:
         """Largest extent of the bodies' and joints' points at the start, m; 1 if it is a point."""
-        found = [self.track(item.near, item.start)[0] for item in self.geometry.joints]
+        points = [self.track(item.near, item.start)[0] for item in self.geometry.joints]
         for body, item in self.geometry.bodies.items():
             center = [] if item.center is None else [item.center]
-            found += [self.track(body, point)[0] for point in (*center, *item.anchors)]
-        extent = float(np.ptp(np.array([*found, *self.r[0]]), axis=0).max())
+            points += [self.track(body, point)[0] for point in (*center, *item.anchors)]
+        extent = float(np.ptp(np.array([*points, *self.r[0]]), axis=0).max())
         return extent if extent > 0 else 1.0
 
 
@@ -119,10 +119,10 @@ def motion_of_model(run: MotionArguments) -> ShownMotion:
     """
     if not (math.isfinite(run.stop) and run.stop > 0):
         raise UsageError(f"the stop time is {run.stop} s; it must be a positive number")
-    given = courses(run.inputs, run.input_hold)
-    prepared = prepare_run(model_of(run.model, run.values), run, formulas(given))
+    inputs = courses(run.inputs, run.input_hold)
+    prepared = prepare_run(model_of(run.model, run.values), run, formulas(inputs))
     geometry = geometry_of(prepared, run.looks)
-    result = run_prepared(prepared, run.stop, run.output_interval, given, run.progress or (lambda _: None))
+    result = run_prepared(prepared, run.stop, run.output_interval, inputs, run.progress or (lambda _: None))
     dae = prepared.mechanism
     if dae.skeleton and dae.skeleton.bare:
         q = np.column_stack([result[name] for name in dae.coordinates])
@@ -150,7 +150,7 @@ def motion_of_result(
         up: axis of the world that points upwards; None: against the model's gravity, else y in the plane, z in space.
         model: the mechanism that moved.
         looks: solids fixed to the model's bodies.
-        component: name of the FMU that is in front of the names; empty: it is found, if there is one.
+        component: name of the FMU that is in front of the names; empty: it is read from the names, if there is one.
 
     A warning says when the run opens the model's joints, as one with other parameters does.
 
@@ -200,14 +200,14 @@ def _bent(
         eta: shape coordinates of the flexible bodies, by full name.
         up: see `motion_of_model`.
     """
-    places, turns = [r], [R]
+    positions, turns = [r], [R]
     for body, bent in geometry.bent.items():
-        number = geometry.whole.index(body)
+        index = geometry.whole.index(body)
         at, way = (item[:, 1:] for item in bent.poses(eta[body]))
-        places.append(r[:, [number]] + (R[:, [number]] @ at[..., None])[..., 0])
-        turns.append(R[:, [number]] @ way)
-    found = np.concatenate(places, axis=1), np.concatenate(turns, axis=1)
-    return ShownMotion(result, *found, geometry, _upward(up, r.shape[2], geometry), eta)
+        positions.append(r[:, [index]] + (R[:, [index]] @ at[..., None])[..., 0])
+        turns.append(R[:, [index]] @ way)
+    poses = np.concatenate(positions, axis=1), np.concatenate(turns, axis=1)
+    return ShownMotion(result, *poses, geometry, _upward(up, r.shape[2], geometry), eta)
 
 
 def together(motions: Mapping[str, ShownMotion]) -> ShownMotion:
@@ -289,9 +289,9 @@ def _placed(result: Result, geometry: Geometry, prefix: str, up: str | None, sou
     bodies = [prefix + body for body in geometry.whole]
     dim = len(geometry.down)
     r = np.stack([_track(result, f"{body}.r_0", dim) for body in bodies], axis=1)
-    found = [_orientation(result, body) for body in bodies]
+    orientations = [_orientation(result, body) for body in bodies]
     still = np.broadcast_to(np.eye(dim), (len(r), dim, dim))
-    R = np.stack([still if item is None else item for item in found], axis=1)
+    R = np.stack([still if item is None else item for item in orientations], axis=1)
     eta, known = {}, {*result.names}
     for body, bent in geometry.bent.items():
         names = [prefix + name for name in bent.shape.coordinates]
@@ -371,24 +371,24 @@ def _prefix(names: tuple[str, ...], wanted: list[str], component: str) -> str | 
     return None
 
 
-def _upward(asked: str | None, dim: int, geometry: Geometry) -> tuple[float, ...]:
-    if asked is None:
+def _upward(requested: str | None, dim: int, geometry: Geometry) -> tuple[float, ...]:
+    if requested is None:
         if geometry.down.any():
             return tuple((-geometry.down).tolist())
         return UPWARD["y" if dim == 2 else "z"][:dim]
-    if asked not in UPWARD or dim == 2:
+    if requested not in UPWARD or dim == 2:
         raise UsageError(
-            f"--up {asked}: a mechanism in space has one of {', '.join(UPWARD)} upwards; one in the plane has y"
+            f"--up {requested}: a mechanism in space has one of {', '.join(UPWARD)} upwards; one in the plane has y"
         )
-    return UPWARD[asked]
+    return UPWARD[requested]
 
 
 def _vector(names: set[str], stem: str) -> list[str]:
     """Return the names ``stem[1]``, ``stem[2]``, ... that exist."""
-    found: list[str] = []
-    while f"{stem}[{len(found) + 1}]" in names:
-        found.append(f"{stem}[{len(found) + 1}]")
-    return found
+    entries: list[str] = []
+    while f"{stem}[{len(entries) + 1}]" in names:
+        entries.append(f"{stem}[{len(entries) + 1}]")
+    return entries
 
 
 def _track(result: Result, stem: str, dim: int) -> Array:

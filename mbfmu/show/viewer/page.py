@@ -99,7 +99,7 @@ def page_of(motion: ShownMotion, title: str, subtitle: str = "", deformation: fl
         "THREE": three_js(),
     }
     page = (here / "page.html").read_text(encoding="utf-8")
-    return Page(re.sub(r"@([A-Z]+)@", lambda found: content[found[1]], page), float(motion.result.time[-1]))
+    return Page(re.sub(r"@([A-Z]+)@", lambda match: content[match[1]], page), float(motion.result.time[-1]))
 
 
 def three_js() -> str:
@@ -136,12 +136,14 @@ def refuse_deformation(factor: float) -> None:
 
 def _content(motion: ShownMotion) -> dict[str, Any]:
     """Return a motion as data for the page's script."""
-    places = {body: number for number, body in enumerate(motion.bodies)}
-    places[""] = -1
+    indices = {body: index for index, body in enumerate(motion.bodies)}
+    indices[""] = -1
+    # as many pictures as NUMBERS allows, within FEWEST and FRAMES
     per_frame = max(1, len(motion.bodies)) * (3 if motion.dim == 2 else 7)
     per_frame += sum(eta.shape[1] for eta in motion.eta.values())
     some = _thinned(len(motion.result.time), max(FEWEST, min(FRAMES, NUMBERS // per_frame)))
     drawing = drawing_of(motion, some)
+    # one colour for each body, but for the parts of a cylinder, which share that of its barrel
     colours = list(dict.fromkeys(drawing.leader(body) for body in motion.bodies))
     curve = _thinned(len(motion.result.time), CURVE)
     return {
@@ -156,33 +158,33 @@ def _content(motion: ShownMotion) -> dict[str, Any]:
                 "group": motion.geometry.owners.get(body, body).rpartition(".")[0].partition(".")[0],
                 "colour": colours.index(drawing.leader(body)),
                 "drawn": body in drawing.drawn,
-                "owner": places[motion.geometry.owners.get(body, "")],
+                "owner": indices[motion.geometry.owners.get(body, "")],
             }
             for body in motion.bodies
         ],
         "solids": [
-            {"kind": item.kind, "body": places[item.body], "role": item.role, **_plain(item.sizes)}
+            {"kind": item.kind, "body": indices[item.body], "role": item.role, **_plain(item.sizes)}
             for item in drawing.solids
         ],
         "struts": [
             {
-                "near": places[item.near], "far": places[item.far], "radius": item.radius, "role": item.role,
+                "near": indices[item.near], "far": indices[item.far], "radius": item.radius, "role": item.role,
                 **_plain({"at": item.at, "end": item.to}),
             }
             for item in drawing.struts
         ],
         "meshes": [
             {
-                "body": places[look.body],
+                "body": indices[look.body],
                 "vertices": _packed(look.vertices),
                 "triangles": _packed(look.triangles, "<u4"),
                 "colour": look.colour,
             }
             for look in motion.geometry.looks
-            if look.body in places
+            if look.body in indices
         ],
-        "skins": [_skin(item, places[item.body]) for item in drawing.skins],
-        "tips": [[places[body], _space(point)] for body, point in _tips(motion)],
+        "skins": [_skin(item, indices[item.body]) for item in drawing.skins],
+        "tips": [[indices[body], _space(point)] for body, point in _tips(motion)],
         "curve_times": _packed(motion.result.time[curve], "<f8"),
         "panels": [
             {
@@ -220,15 +222,15 @@ def _poses(r: Array, R: Array) -> Array:
 
 def _tips(motion: ShownMotion) -> list[tuple[str, Array]]:
     """Return the point of each body whose trace is drawn: the attachment that moves most."""
-    found = []
+    tips = []
     for body, attached in motion.geometry.bodies.items():
         if body in motion.geometry.bent:  # its frames have traces
             continue
         points = [*attached.anchors, *([] if attached.center is None else [attached.center])]
         if points:
             ways = [np.linalg.norm(np.ptp(motion.track(body, point), axis=0)) for point in points]
-            found.append((body, points[int(np.argmax(ways))]))
-    return found
+            tips.append((body, points[int(np.argmax(ways))]))
+    return tips
 
 
 def _plain(sizes: dict[str, Any]) -> dict[str, Any]:
