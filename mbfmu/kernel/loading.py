@@ -65,7 +65,8 @@ def at_once(bundle: Bundle) -> Compiled:
     if compiler is None:
         raise KernelError(MISSING.format(remedy()))
     try:
-        return Compiled(str(_made(bundle, compiler).path))
+        # from whole sources: a compiler that begins with the first of them would run in vain where the library is kept
+        return Compiled(str(built(c_sources(bundle), compiler, "kernel").path))
     except BuildError as error:
         raise KernelError(f"the C compiler failed: {error}") from None
 
