@@ -137,7 +137,7 @@ def test_valve_and_cylinder_of_a_leg_start_in_balance() -> None:
     given = [y, 0.0], none, none, none, [y, p_a, p_b, 2.1e7, 0.0], equations.p_default(), 0.0
     shown = np.array(equations.output(none, none, *given)).ravel()
     flows = dict(zip((item.name for item in equations.outputs), shown, strict=True))
-    rates = np.array(equations.flow(none, none, given[0], given[4], equations.p_default(), 0.0)).ravel()
+    rates = np.array(equations.equations.flow(none, none, given[0], given[4], equations.p_default(), 0.0)).ravel()
     assert list(rates) == [0.0, 0.0]
     given_values = {key: value for key, value in cylinder.values.items() if key not in {"p_a", "p_b"}}
     oil = derive(cylinder.system.with_values(given_values))

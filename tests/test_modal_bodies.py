@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 import pytest
+from harness import cache_key
 
 import mbfmu
 from mbfmu.dae import Dae, derive
@@ -29,7 +30,6 @@ from mbfmu.model import (
     write_modal,
 )
 from mbfmu.model.flexible.shapes import nodes, shapes
-from mbfmu.prepared.start_cache import cache_key
 
 Array = npt.NDArray[np.float64]
 

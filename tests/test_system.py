@@ -787,18 +787,18 @@ def test_a_subsystem_gives_the_equations_of_the_flat_system() -> None:
     for _ in range(5):
         p = nested.p_default() * rng.uniform(0.5, 2.0, len(names))
         q, v, u = rng.normal(size=6), rng.normal(size=6), rng.normal(size=2)
-        for function, arguments in (
-            ("M", (q,)),
-            ("Phi", (q,)),
-            ("Phi_q", (q,)),
-            ("force", (q, v, [], u)),
-            ("gamma", (q, v)),
-            ("kinetic", (q, v)),
-            ("potential", (q,)),
+        for part, function, arguments in (
+            ("equations", "M", (q,)),
+            ("constraints", "Phi", (q,)),
+            ("constraints", "Phi_q", (q,)),
+            ("equations", "force", (q, v, [], u)),
+            ("constraints", "gamma", (q, v)),
+            ("energies", "kinetic", (q, v)),
+            ("energies", "potential", (q,)),
         ):
             time = () if function in {"M", "kinetic"} else (0.0,)
-            one = np.array(getattr(nested, function)(*arguments, p, *time))
-            other = np.array(getattr(flat, function)(*arguments, p[order], *time))
+            one = np.array(getattr(getattr(nested, part), function)(*arguments, p, *time))
+            other = np.array(getattr(getattr(flat, part), function)(*arguments, p[order], *time))
             np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-14)
 
 

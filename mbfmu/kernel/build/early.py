@@ -6,10 +6,20 @@ from contextlib import ExitStack
 from threading import Thread
 
 from mbfmu.errors import MbfmuError
+from mbfmu.kernel.build.toolchain import (
+    SLOWER,
+    BuildError,
+    InterruptedBuildError,
+    Library,
+    ahead,
+    built,
+    cached,
+    local,
+    tcc,
+)
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.runtime import Compiled
-from mbfmu.kernel.build.toolchain import SLOWER, BuildError, InterruptedBuildError, Library, ahead, built, cached, local, tcc
 
 
 class Early:
