@@ -14,7 +14,7 @@ from mbfmu.fmi.fault import Fault
 
 VERSIONS = ("2.0", "3.0")
 """Versions of FMI whose descriptions are read."""
-XML, DOCTYPE, VERSION = FAULTS = ("xml", "xml-doctype", "fmi-version")
+XML, DOCTYPE, VERSION = "xml", "xml-doctype", "fmi-version"
 """Kinds of faults of an XML file, in the order in which they are checked."""
 PLACED = 10_000
 """Elements up to which breaches of the schema have their lines: libxml2 looks for each among all."""

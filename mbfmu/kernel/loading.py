@@ -61,14 +61,9 @@ def at_once(bundle: Bundle) -> Compiled:
     Raises:
         KernelError: there is no C compiler, or it fails.
     """
-    compiler = unoptimised()
-    if compiler is None:
-        raise KernelError(MISSING.format(remedy()))
-    try:
-        # from whole sources: a compiler that begins with the first of them would run in vain where the library is kept
-        return Compiled(str(built(c_sources(bundle), compiler, "kernel").path))
-    except BuildError as error:
-        raise KernelError(f"the C compiler failed: {error}") from None
+    compiler = _required(unoptimised())
+    # from whole sources: a compiler that begins with the first of them would run in vain where the library is kept
+    return Compiled(_whole(c_sources(bundle), compiler))
 
 
 def compiler_for_kernels(portable: bool = False) -> Toolchain:
@@ -80,9 +75,7 @@ def compiler_for_kernels(portable: bool = False) -> Toolchain:
     Raises:
         KernelError: there is none.
     """
-    compiler = for_kernels(portable)
-    if compiler is None:
-        raise KernelError(MISSING.format(remedy()))
+    compiler = _required(for_kernels(portable))
     if host() is None:
         _notice(f"no C compiler but tcc found: {SLOWER}; {remedy()}")
     return compiler
@@ -104,6 +97,17 @@ def load(bundle: Bundle, made: Callable[[Bundle], Library] = library) -> Compile
         return Compiled(str(library(bundle).path))
 
 
+def _required(compiler: Toolchain | None) -> Toolchain:
+    """Return a compiler.
+
+    Raises:
+        KernelError: it is None.
+    """
+    if compiler is None:
+        raise KernelError(MISSING.format(remedy()))
+    return compiler
+
+
 def _made(bundle: Bundle, compiler: Toolchain) -> Library:
     """Return the library of a compiler.
 
@@ -120,7 +124,7 @@ def recording(bundle: Bundle) -> Recording:
     Raises:
         KernelError: there is no C compiler, or it fails.
     """
-    return Recording(_differentiated(c_sources(bundle, adjoints(bundle))))
+    return Recording(_whole(c_sources(bundle, adjoints(bundle)), compiler_for_kernels()))
 
 
 def following(dae: Dae, scheme: Scheme, bundle: Bundle) -> Following:
@@ -129,13 +133,17 @@ def following(dae: Dae, scheme: Scheme, bundle: Bundle) -> Following:
     Raises:
         KernelError: there is no C compiler, or it fails.
     """
-    return Following(_differentiated(c_sources(bundle, following_tangents(dae, scheme, bundle))))
+    return Following(_whole(c_sources(bundle, following_tangents(dae, scheme, bundle)), compiler_for_kernels()))
 
 
-def _differentiated(sources: dict[str, str]) -> str:
-    """Return the path of a compiled library, which derivatives of runs need."""
+def _whole(sources: dict[str, str], compiler: Toolchain) -> str:
+    """Return the path of the library that a compiler makes of whole sources.
+
+    Raises:
+        KernelError: it fails.
+    """
     try:
-        return str(built(sources, compiler_for_kernels(), "kernel").path)
+        return str(built(sources, compiler, "kernel").path)
     except BuildError as error:
         raise KernelError(f"the C compiler failed: {error}") from None
 
