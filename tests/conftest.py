@@ -27,10 +27,19 @@ runs together.
 """
 LEFT_OUT = ("slow", "further", REPRESENTED)
 """Marks of the tests that run only with `--all`."""
+COSTS = Path(__file__).with_name("costs.txt")
+"""The tests that `--measure` has marked further: a line has the processor time, s, and the test's id."""
+CHEAP, ALONE = 0.4, 1.0
+"""Processor time of a test, s, from which it is left out; that of the cheapest test of a function, which stands for the
+others."""
+SECONDS = "processor seconds"
+"""Name of a test's processor time among what its report carries."""
+BEGUN = pytest.StashKey[float]()
+"""Key of the processor time at which a test has begun."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer `--all` and `--part`."""
+    """Offer `--all`, `--part` and `--measure`."""
     parser.addoption("--all", action="store_true", help=f"run the tests marked {' or '.join(LEFT_OUT)} too")
     parser.addoption(
         "--part",
@@ -39,6 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="K/N",
         help=f"of the tests marked {' or '.join(LEFT_OUT)}, run the K-th of N parts",
     )
+    parser.addoption("--measure", action="store_true", help=f"write {COSTS.name} anew, and leave none of its tests out")
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -51,10 +61,12 @@ def _part(text: str) -> tuple[int, int]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let tests that try random examples try a quarter of them (`examples` in harness.py) unless all is asked for."""
+    """Let tests with random examples try a quarter of them (`examples` in harness.py) without `--all`; measure them."""
     hypothesis.settings.register_profile("quick", max_examples=25)
     if not config.getoption("--all"):
         hypothesis.settings.load_profile("quick")
+    if config.getoption("--measure") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Measured())
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -82,6 +94,10 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests that are not asked for, and begin with those marked long."""
     everything = _takes_all(config)
+    costly = set() if config.getoption("--measure") else set(costs())
+    for item in items:
+        if item.nodeid in costly:
+            item.add_marker(pytest.mark.further)
     k, n = config.getoption("--part")
 
     def wanted(item: pytest.Item) -> bool:
@@ -96,6 +112,56 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if wanted(item)]
         config.hook.pytest_deselected(items=left)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Measure the processor time of a test, and of the processes that it has started and waited for."""
+    item.stash[BEGUN] = sum(os.times()[:4])
+    yield
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Let the report of a test carry its processor time, without the end of its fixtures."""
+    item.user_properties.append((SECONDS, sum(os.times()[:4]) - item.stash[BEGUN]))
+
+
+class _Measured:
+    """What the tests of a run took."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the time of a test that has ended."""
+        if report.when == "teardown":
+            self.seconds[report.nodeid] = float(str(dict(report.user_properties)[SECONDS]))
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the costs of the functions that ran; of the others what is known stays."""
+        ran = {_function(node) for node in self.seconds}
+        costly = {node: cost for node, cost in costs().items() if _function(node) not in ran}
+        functions: dict[str, list[tuple[float, str]]] = {}
+        for node, cost in {**costs(), **self.seconds}.items():
+            functions.setdefault(_function(node), []).append((cost, node))
+        for name in ran:
+            (least, first), *others = sorted(functions[name])
+            costly.update({node: cost for cost, node in others if cost > CHEAP})
+            if least > ALONE:
+                costly[first] = least
+        text = "".join(f"{cost:.1f} {node}\n" for node, cost in sorted(costly.items()))
+        COSTS.write_text(text, encoding="utf-8")
+
+
+def _function(node: str) -> str:
+    """Return the id of a test's function, without the case."""
+    return node.partition("[")[0]
+
+
+def costs() -> dict[str, float]:
+    """Return the processor times, s, of the tests in `COSTS`."""
+    lines = COSTS.read_text(encoding="utf-8").splitlines() if COSTS.exists() else []
+    return {node: float(cost) for cost, _, node in (line.partition(" ") for line in lines)}
 
 
 def _takes_all(config: pytest.Config) -> bool:

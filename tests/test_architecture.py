@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import costs
 
 from examples import rooms
 
@@ -60,6 +61,12 @@ def imports_of(path: Path) -> frozenset[str]:
 
 
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+def test_every_test_that_is_left_out_for_its_cost_exists() -> None:
+    for node in costs():
+        name, _, function = node.partition("[")[0].partition("::")
+        assert f"def {function.rpartition('::')[2]}(" in (PACKAGE.parent / name).read_text(encoding="utf-8"), node
 
 
 def test_imports_go_one_way_along_the_pipeline() -> None:
