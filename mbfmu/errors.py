@@ -7,7 +7,7 @@ MbfmuError
 │   ├── UnknownNameError     a parameter, component, frame, model or stepper that does not exist
 │   ├── FrameConnectionError frames connected wrongly, or a body connected to nothing
 │   ├── MassError            a free body without mass or inertia
-│   ├── AxisError            an axis that is not a unit vector
+│   ├── AxisError            an axis without a direction, or not as the joint needs it
 │   ├── ExpressionError      an expression of parameters that cannot be read
 │   ├── ValueRangeError      a value that is NaN, infinite or outside its bounds
 │   └── StartError           start values that contradict each other or the constraints
@@ -51,7 +51,7 @@ class MassError(ModelError):
 
 
 class AxisError(ModelError):
-    """An axis or direction that is not a unit vector."""
+    """An axis without a direction, or one that does not suit its joint."""
 
 
 class ExpressionError(ModelError):

@@ -29,6 +29,7 @@ from mbfmu.model import (
     LinearDrive,
     Parameter,
     Port,
+    Prismatic,
     Revolute,
     RotationalLuGreFriction,
     RotationalMaxwellDamper,
@@ -43,7 +44,7 @@ from mbfmu.model import (
     connect,
     wire,
 )
-from mbfmu.model.toml import to_toml
+from mbfmu.model.toml import from_toml, to_toml
 from mbfmu.prepared.prepare import prepare
 from mbfmu.show.listing import description
 from mbfmu.show.viewer import motion_of_model
@@ -143,6 +144,41 @@ def test_coupled_fmus_come_to_the_machine_as_a_whole_with_the_order_of_the_coupl
         return abs(float(run["plant.hinge.phi"][-1]) - whole)
 
     assert math.log2(away(1 / 1024) / away(1 / 2048)) == pytest.approx(order, abs=0.2)
+
+
+@pytest.mark.parametrize("factor", [1, 1.0, "1"])
+def test_an_explicit_factor_of_1_carries_a_unit_and_a_missing_one_does_not(factor: float | str) -> None:
+    loop = (wire("hinge.w", "law.phi", factor), wire("hinge.w", "law.w"), wire("law.tau", "hinge.tau"))
+    derive(machine(wires=loop))
+    with pytest.raises(ModelError, match=r"'hinge\.w' is in rad/s and 'law\.phi' in rad; give the factor"):
+        derive(machine(wires=(wire("hinge.w", "law.phi"), *loop[1:])))
+    model = System("factors", (LAG, replace(LAG, name="other")), wires=(wire("lag.y", "other.u", factor),))
+    assert from_toml(to_toml(model)) == model
+
+
+def test_a_controller_of_the_library_takes_a_length_and_gives_a_force_and_is_the_law_written_by_hand() -> None:
+    """K (r - s) - K T_d s' behind its filter, with the integral left out by a long T_i: the poles are those of it."""
+    K, T_d, N, m = 50.0, 0.2, 40.0, 2.0
+    rail = System(
+        "rail",
+        planar=True,
+        components=(
+            World(g=0.0),
+            Prismatic("rail", n=(2, 0), s=0.0, v=0.0, actuated=True),
+            Body("mass", m=m, I_33=1.0),
+            Subsystem("pid", mbfmu.load("pid"), {"K": K, "T_d": T_d, "N": N, "T_i": 1e12}),
+        ),
+        connections=(connect("world.frame_b", "rail.frame_a"), connect("rail.frame_b", "mass.frame_a")),
+        wires=(wire("rail.s", "pid.measured"), wire("pid.y", "rail.f")),
+    )
+    run = mbfmu.simulate(rail, 1.0, inputs={"pid.reference": 0.1}, step=1e-3)
+
+    def law(_: float, y: Any) -> list[float]:
+        s, v, filtered = y
+        return [v, (K * (0.1 - s) - K * N * (s - filtered)) / m, (s - filtered) * N / T_d]
+
+    end = solve_ivp(law, (0.0, 1.0), [0.0, 0.0, 0.0], rtol=1e-11, atol=1e-13).y[0, -1]
+    assert run["rail.s"][-1] == pytest.approx(end, rel=1e-8)
 
 
 def test_factor_and_offset_may_be_expressions_of_parameters_of_the_wires_system() -> None:

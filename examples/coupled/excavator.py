@@ -94,7 +94,7 @@ class Parts:
         place = partial(_place, way)
         found = [Wire(place(item.source), place(item.target)) for item in STUDY.machine.wires]
         if way == "ten FMUs":
-            found += [Wire(item.source, item.target, float(item.factor)) for item in self.oil.wires]
+            found += [Wire(item.source, item.target, float(item.scale)) for item in self.oil.wires]
         return [item for item in found if item.start.partition(".")[0] != item.end.partition(".")[0]]
 
     def values(self, way: str) -> dict[str, float]:

@@ -127,7 +127,7 @@ def pieces(machine: System, rest: str, parts: Mapping[str, Sequence[str]]) -> tu
         for name in (rest, *parts)
     }
     between = [
-        Wire(f"{at(item.source)}.{item.source}", f"{at(item.target)}.{item.target}", float(item.factor))
+        Wire(f"{at(item.source)}.{item.source}", f"{at(item.target)}.{item.target}", float(item.scale))
         for item in machine.wires
         if at(item.source) != at(item.target)
     ]

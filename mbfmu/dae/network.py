@@ -22,7 +22,7 @@ from mbfmu.model.sampled import TIMING, Sampled, block_of
 from mbfmu.model.system_data import Wire
 from mbfmu.model.variable_type import VariableType
 
-SAME_UNITS = ({"rad", "1"}, {"rad/s", "1/s"}, {"rad/s2", "1/s2"})
+SAME_UNITS = ({"rad/s", "1/s"}, {"rad/s2", "1/s2"})
 """Units that differ by their names only."""
 
 
@@ -295,7 +295,8 @@ class Network:
         if wanted != "Real" and supplied != wanted:
             raise ModelError(f"{where}: '{here}' is of type {supplied} and '{there}' of type {wanted}")
         pair = {known[here].unit, targets[there].unit}
-        if len(pair) > 1 and pair not in SAME_UNITS and item.factor == 1:
+        plain = "1" in pair  # a plain number, such as those of a controller for any machine, fits every unit
+        if len(pair) > 1 and pair not in SAME_UNITS and not plain and item.factor is None:
             raise ModelError(
                 f"{where}: '{here}' is in {known[here].unit} and '{there}' in {targets[there].unit}; give the factor "
                 "that converts it, wire(..., factor=...)"
@@ -391,7 +392,7 @@ class _Signals:
             source, wire, prefix = self._wires[name]
             factor, offset = (
                 in_scope(network._mechanism, f"{label} of {wire.label}", value, prefix, network._symbols)
-                for label, value in (("factor", wire.factor), ("offset", wire.offset))
+                for label, value in (("factor", wire.scale), ("offset", wire.offset))
             )
             return factor * self.value(source) + offset
         if name in network._formulas and name in self._symbols:

@@ -181,7 +181,7 @@ def is_name(name: object) -> bool:
 
 
 def direction(*default: float) -> Any:
-    """Declare a direction of a component: a unit vector of plain numbers, fixed when exported."""
+    """Declare a direction of a component: a vector of plain numbers, kept with the length 1, fixed when exported."""
     return field(default=default, metadata={"direction": True})
 
 
@@ -205,7 +205,8 @@ class Component(Description):
             check_value(f"{self.name}.{label}", value, declared)
         for item in fields(self):
             if "direction" in item.metadata:
-                _check_unit_vector(f"{self.name}.{item.name}", getattr(self, item.name))
+                unit = _unit_vector(f"{self.name}.{item.name}", getattr(self, item.name))
+                object.__setattr__(self, item.name, unit)  # the dataclass is frozen from here on
         for formula, label, value in self.laws():
             _check_number(f"{self.name}.{label}", value, QuantityField(formula.unit, formula.description))
 
@@ -298,7 +299,12 @@ def _check_number(name: str, value: Any, declared: QuantityField) -> None:
         raise ValueRangeError(f"{name} = {value} is outside its bounds {declared.bounds}")
 
 
-def _check_unit_vector(where: str, value: Any) -> None:
+def _unit_vector(where: str, value: Any) -> Any:
+    """Return a vector with the length 1; one that has it to nine digits stays as it is, bit by bit.
+
+    Raises:
+        AxisError: it is not 2 or 3 numbers, or has no direction.
+    """
     if (
         not isinstance(value, (tuple, list, np.ndarray))
         or len(value) not in {2, 3}
@@ -307,6 +313,6 @@ def _check_unit_vector(where: str, value: Any) -> None:
         raise AxisError(f"{where} = {value!r} must be 2 or 3 numbers, such as (0, 0, 1)")
     numbers = tuple(float(item) for item in value)
     length = math.hypot(*numbers)
-    if not abs(length - 1.0) <= 1e-9:
-        scaled = ", ".join(f"{item / length:.16g}" for item in numbers) if 0 < length < math.inf else "0, 0, 1"
-        raise AxisError(f"{where} = {value} is not a unit vector (its length is {length:g}): use ({scaled})")
+    if not 0 < length < math.inf:
+        raise AxisError(f"{where} = {value} has no direction: give a vector such as (0, 0, 1)")
+    return value if abs(length - 1.0) <= 1e-9 else tuple(item / length for item in numbers)

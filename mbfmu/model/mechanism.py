@@ -409,7 +409,7 @@ def _check_wires(mechanism: Mechanism) -> None:
                 known = [port.name for port in (inner.inputs if noun == "input" else inner.quantities)]
                 if name not in known:
                     raise UnknownNameError(f"{where}: block '{path}' has no {noun} '{name}'; {nearest(name, known)}")
-        for label, value in (("factor", item.factor), ("offset", item.offset)):
+        for label, value in (("factor", item.scale), ("offset", item.offset)):
             constant_value = float(ca.DM(ca.evalf(in_scope(mechanism, f"{label} of {where}", value, prefix, {}))))
             if not math.isfinite(constant_value):
                 raise ValueRangeError(f"{label} of {where} = {value!r} is {constant_value}: mend it or its parameters")

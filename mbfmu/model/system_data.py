@@ -86,20 +86,21 @@ class Wire(Description):
     Args:
         source: name of a coordinate, rate, state, sensor's output or block's quantity.
         target: name of an input of a block, joint or force.
-        factor: a number or an expression of the system's parameters; one other than 1 may convert the unit.
+        factor: a number or an expression of the system's parameters, which may convert the unit; None: 1, without a
+            change of unit.
         offset: a number or an expression of the system's parameters, in the unit of the target.
     """
 
     source: str
     target: str
-    factor: Value = 1.0
+    factor: Value | None = None
     offset: Value = 0.0
 
     def __post_init__(self) -> None:
         for end in (self.source, self.target):
             if not isinstance(end, str):
                 raise ModelError(f"a wire goes from one name to another, and {end!r} is a {type(end).__name__}")
-        check_value(f"factor of {self.label}", self.factor, QuantityField("1", ""))
+        check_value(f"factor of {self.label}", self.scale, QuantityField("1", ""))
         check_value(f"offset of {self.label}", self.offset, QuantityField("1", ""))
 
     @property
@@ -107,8 +108,13 @@ class Wire(Description):
         """The wire as a user writes it, without factor and offset."""
         return f"wire({self.source!r}, {self.target!r})"
 
+    @property
+    def scale(self) -> Value:
+        """The factor, which is 1 if none is stated."""
+        return 1.0 if self.factor is None else self.factor
 
-def wire(source: str, target: str, factor: Value = 1.0, offset: Value = 0.0) -> Wire:
+
+def wire(source: str, target: str, factor: Value | None = None, offset: Value = 0.0) -> Wire:
     """Return a signal that goes to an input: ``wire("boom.s", "servo.s")``; see `Wire`."""
     return Wire(source, target, factor, offset)
 

@@ -19,6 +19,7 @@ from mbfmu.dae.branches import start_notices
 from mbfmu.dae.choice import chosen
 from mbfmu.dae.energy import with_balance
 from mbfmu.dae.inverse import inverse_of
+from mbfmu.dae.plausible import value_notices
 from mbfmu.dae.start import DIGITS, TOLERANCE, are_dependent, gap_error, missed, singularity, start_error
 from mbfmu.dae.states import state_places, with_states
 from mbfmu.errors import StartError, StepperError, UsageError, ValueRangeError
@@ -99,9 +100,9 @@ class Prepared:
 
     def _notices(self) -> tuple[str, ...]:
         """Return what a user should know about the stepper and the model's start."""
-        dae = self.dae
+        dae, always = self.dae, (*self.scheme.notices, *value_notices(self.dae))
         if not dae.n:
-            return self.scheme.notices
+            return always
         p, u, s = dae.p_default(), dae.u_default(), dae.s_default()
         extended, n_s = dae.extended(p), len(dae.start.starts)
         start = self.bundle.formulas["start"]
@@ -120,7 +121,7 @@ class Prepared:
             gap = np.max(missed(dae, q, s[:n_s], extended, 0.0), initial=0.0)
             return x if Phi <= TOLERANCE and gap <= DIGITS else None
 
-        return (*self.scheme.notices, *start_notices(dae, closed, s[:n_s], extended))
+        return (*always, *start_notices(dae, closed, s[:n_s], extended))
 
     @cached_property
     def kernel(self) -> Compiled:

@@ -190,7 +190,7 @@ def _network(mechanism: model.Mechanism) -> dict[str, list[Row]]:
     wires = []
     for prefix, wire in mechanism.wires:
         source, target = (mechanism.names.get(prefix + end, prefix + end) for end in (wire.source, wire.target))
-        wires.append({"from": source, "to": target, "factor": wire.factor, "offset": wire.offset})
+        wires.append({"from": source, "to": target, "factor": wire.scale, "offset": wire.offset})
     return {"blocks": blocks, "wires": wires}
 
 

@@ -172,7 +172,7 @@ def schema_of(kind: type, item: Field[Any]) -> dict[str, Any]:
     if "file" in item.metadata:
         return {"description": "path of a file", "type": "string", "pattern": _ending(item.metadata["file"])}
     if "direction" in item.metadata:
-        return {"description": "a unit vector", **_array({"type": "number"}, 2, 3)}
+        return {"description": "a vector, whose length does not matter", **_array({"type": "number"}, 2, 3)}
     return _schema_of_hint(hints_of(kind)[item.name])
 
 
