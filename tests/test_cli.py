@@ -357,17 +357,10 @@ RUN = "two_link --stop 0.05 --step 1e-2"
 DOCUMENTS = {
     "list": {"models", "steppers", "components", "readers", "wrote"},
     "describe two_link": {
-        "model",
-        "description",
-        "bodies",
-        "joints",
-        "loops",
-        "blocks",
-        "wires",
-        "flexible_bodies",
-        "counts",
-        "wrote",
+        *("model", "description", "start_fault", "bodies", "joints", "loops", "blocks", "wires", "flexible_bodies"),
+        *("frames", "variables", "counts", "wrote"),
     },
+    "describe Revolute": {"component", "description", "frames_or_joints", "fields", "wrote"},
     "export two_link": {
         *("model", "backend", "stepper", "options", "step", "tolerance", "stop", "coordinates", "fmi", "wrote"),
     },
@@ -647,6 +640,7 @@ def test_a_long_message_stays_on_one_line_however_narrow_the_terminal(here: Path
 
 MISTAKES = {
     "export nothing": "no model 'nothing'",
+    "describe Revolut": "there is no component 'Revolut'; did you mean 'Revolute'?",
     "export two_lnik": "did you mean 'two_link'",
     "export two_link --stepper ratle": "did you mean 'rattle'",
     "export two_link --stepper gauss --option stage=2": "no option 'stage'; did you mean 'stages'",

@@ -597,7 +597,7 @@ def test_the_description_of_a_machine_lists_its_blocks_and_wires() -> None:
 def test_the_description_of_blocks_alone_has_no_bodies() -> None:
     inner = System("inner", (GAIN, Sampled(replace(GAIN, name="held"), 0.1)), wires=(wire("gain.y", "held.u"),))
     found = description(System("outer", (Subsystem("s", inner),)))
-    assert found.keys() == {"blocks", "wires", "counts"}
+    assert found.keys() == {"blocks", "wires", "variables", "counts"}
     assert [(row["name"], row["type"], row["period"]) for row in found["blocks"]] == [
         ("s.gain", "Block", ""), ("s.held", "Sampled", 0.1),
     ]  # fmt: skip

@@ -5,12 +5,15 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from mbfmu.show.listing import Row
+from mbfmu.show.details import Row
+
+DENSE = {"variables", "fields", "frames"}
+"""Titles of long tables with short rows, which have no lines between these."""
 
 
 def table(title: str, rows: list[Row]) -> Table:
     """Return rows as a table."""
-    made = Table(title=title.replace("_", " ").capitalize(), title_justify="left", show_lines=True)
+    made = Table(title=title.replace("_", " ").capitalize(), title_justify="left", show_lines=title not in DENSE)
     for heading in rows[0]:
         made.add_column(heading.replace("_", " "), overflow="fold", no_wrap=heading == "name")
     for row in rows:

@@ -4,7 +4,6 @@ import inspect
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import fields
-from typing import Any
 
 import mbfmu.model as model
 from mbfmu.base.extensions import COMPONENTS, registered
@@ -17,6 +16,7 @@ from mbfmu.model.component import Component
 from mbfmu.model.library import known_models, load
 from mbfmu.model.readers import READERS, other_readers
 from mbfmu.model.sampled import block_of
+from mbfmu.show.details import Row, connections_of, frames_of, variables
 from mbfmu.stepper import steppers as families
 
 BASES = frozenset(
@@ -48,9 +48,6 @@ BASES = frozenset(
     }
 )
 """Names of the components that are base classes, and not part of a model."""
-
-Row = dict[str, Any]
-"""A row of a table: values by their headings, which are texts, numbers, lists of texts, or details by name."""
 
 
 def models() -> list[Row]:
@@ -114,6 +111,7 @@ def components() -> list[Row]:
         {
             "name": name,
             "what_it_is": (inspect.getdoc(kind) or "").partition("\n")[0],
+            "frames_or_joints": connections_of(kind),
             "quantities": {
                 item.name: item.metadata["quantity"].unit for item in fields(kind) if "quantity" in item.metadata
             },
@@ -133,14 +131,15 @@ def readers() -> list[Row]:
     ]
 
 
-def description(system: model.Model, coordinates: str | None = None) -> dict[str, list[Row]]:
-    """Return the parts of a mechanism: bodies, joints, loops and frequencies, and how many coordinates it has.
+def description(system: model.Model, coordinates: str | None = None, dae: Dae | None = None) -> dict[str, list[Row]]:
+    """Return the parts of a mechanism: bodies, joints, loops, frequencies, frames, variables, counts.
 
     Args:
         system: the mechanism.
         coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
+        dae: its equations in these coordinates (default: they are derived).
     """
-    dae = derive(system, coordinates)
+    dae = dae or derive(system, coordinates)
     choice = EVERY_JOINT if coordinates is None else chosen(coordinates)
     vibrating = [
         {
@@ -162,14 +161,20 @@ def description(system: model.Model, coordinates: str | None = None) -> dict[str
     rows += [(quantity, len(names), names) for quantity, names in listed.items()]
     counts = [{"what": quantity, "how_many": count, "which": which} for quantity, count, which in rows]
     if not isinstance(system, model.System):
-        return {"counts": counts}
+        return {"variables": variables(dae), "counts": counts}
     mechanism = model.flatten(system)
+    joints = mechanism.of(model.Joint)  # a body has free start values too, which nobody needs
+    settable = tuple(
+        name for name in system.start_values() if dae.full_names.get(name, name).rpartition(".")[0] in joints
+    )
+    taken = {"variables": variables(dae, settable), "counts": counts}
     parts = (
         {}
         if system.only_blocks
         else {**_parts(JointTree(mechanism, choice=choice), dae.about.roles), "flexible_bodies": vibrating}
     )
-    return {**parts, **_network(mechanism), "counts": counts}
+    frames = {} if system.only_blocks else {"frames": frames_of(mechanism)}
+    return {**parts, **_network(mechanism), **frames, **taken}
 
 
 def _network(mechanism: model.Mechanism) -> dict[str, list[Row]]:
