@@ -23,6 +23,17 @@ PENDULUM_DOWN = {"shoulder.phi": -math.pi / 2, "elbow.phi": 0.0}
 LOOPS = {"slider_crank": {"crank.phi": -math.pi / 2 + 0.3}, "four_bar": {}, "crane": {}}
 
 
+@pytest.mark.parametrize("torque", [0.0, 2.0])
+def test_a_form_at_the_equilibrium_is_that_of_the_start_in_it(torque: float) -> None:
+    there = {"inputs": {"shoulder.tau": torque}} if torque else {}
+    form = mbfmu.linearize("two_link", {"shoulder.phi": -1.0}, at="equilibrium", **there)
+    assert form.rest < 1e-9
+    rest = mbfmu.equilibrium("two_link", hold={"shoulder.tau": torque}, values={"shoulder.phi": -1.0})
+    begun = mbfmu.linearize("two_link", rest.values)
+    np.testing.assert_allclose(form.A, begun.A, atol=1e-9)
+    assert mbfmu.linearize("two_link", {"shoulder.phi": -1.0}, **there).rest > 1.0
+
+
 def test_a_double_pendulum_at_rest_has_the_frequencies_of_its_mass_and_stiffness_matrix(two_link: System) -> None:
     """M x'' + S x = 0 about hanging, from the textbook matrices of two uniform rods."""
     l1, l2, m1, m2, g = 1.0, 2.0, 1.0, 1.0, 9.8

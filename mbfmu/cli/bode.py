@@ -12,7 +12,7 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import TableFile, names, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.linearize import At, unbalanced
+from mbfmu.cli.linearize import At, point_in_time, unbalanced
 from mbfmu.cli.run_options import PointOptions
 from mbfmu.cli.sources import ModelOrFmuSource, check_files
 
@@ -74,7 +74,7 @@ def bode(
         sources=names(sources),
         outputs=names(outputs),
         frequency=None if frequency is None else spread(frequency).tolist(),
-        at=at,
+        at=point_in_time(at),
         period=period,
         **run.named(),
     )
@@ -103,7 +103,9 @@ def bode(
         ],
         "margins": margins,
     }
-    return Report(data, tuple(_shown(name, response, margins)), present(output, plot), unbalanced(response.linear))
+    return Report(
+        data, tuple(_shown(name, response, margins)), present(output, plot), unbalanced(response.linear, source.packed)
+    )
 
 
 def _shown(name: str, response: "FrequencyResponse", margins: "tuple[Margin, ...]") -> list[RenderableType]:

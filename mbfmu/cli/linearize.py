@@ -4,7 +4,7 @@ import cmath
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import RenderableType
@@ -13,7 +13,7 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import present
+from mbfmu.cli.choices import number, present
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.run_options import PointOptions
 from mbfmu.cli.sources import ModelOrFmuSource, check_files
@@ -30,8 +30,12 @@ SHAPES = 8
 
 
 At = Annotated[
-    float | None,
-    typer.Option("--at", metavar="T", help="take the state of a run at this time, s; default: the start"),
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="T|equilibrium",
+        help="take the state of a run at this time, s, or the equilibrium near the start; default: the start",
+    ),
 ]
 
 
@@ -78,7 +82,7 @@ def linearize(
     check_files(source, run, other=output)
     model, values = source.opened()
     form = mbfmu.linearize(
-        model, values, outputs=outputs or (), states=states or (), at=at, period=period, **run.named()
+        model, values, outputs=outputs or (), states=states or (), at=point_in_time(at), period=period, **run.named()
     )
     if output:
         form.write(output)
@@ -87,12 +91,26 @@ def linearize(
     shown: tuple[RenderableType, ...] = (_modes(source.name, form, modes),)
     if modes:
         shown += (f"shapes: amplitude, phase in degrees{more}", _shapes(form, modes))
-    return Report(form.data(), shown, present(output), unbalanced(form))
+    return Report(form.data(), shown, present(output), unbalanced(form, source.packed))
 
 
-def unbalanced(form: "Linear") -> tuple[str, ...]:
-    """Return the notice that a linear form is about no equilibrium, if it is not."""
-    moving = f"not an equilibrium: it accelerates by up to {form.rest:.3g}; set inputs that balance it with --input"
+def point_in_time(at: str | None) -> "float | Literal['equilibrium'] | None":
+    """Return what --at stands for.
+
+    Raises:
+        UsageError: it is no number, and no equilibrium.
+    """
+    return "equilibrium" if at == "equilibrium" else None if at is None else number("--at", at)
+
+
+def unbalanced(form: "Linear", packed: bool) -> tuple[str, ...]:
+    """Return the notice that a linear form, of a model or a packed FMU, is about no equilibrium, if it is not."""
+    cure = (
+        "set inputs that balance it with --input"
+        if packed
+        else "take --at equilibrium, or --start with what `mbfmu equilibrium --hold NAME=VALUE --free INPUT` writes"
+    )
+    moving = f"not an equilibrium: it accelerates by up to {form.rest:.3g}; {cure}"
     return (moving,) if form.rest > AT_REST else ()
 
 

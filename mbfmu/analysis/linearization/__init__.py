@@ -1,10 +1,11 @@
 """Linearization: the state-space form of a mechanism, a block or an FMU about a state, its modes, gain and phase."""
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from mbfmu.analysis.linearization.fmu import linearize_fmu
 from mbfmu.analysis.linearization.linear import ENDINGS, Linear, Mode
@@ -12,11 +13,11 @@ from mbfmu.analysis.linearization.mechanism import linearize_model
 from mbfmu.analysis.linearization.response import FrequencyResponse, Margin, frequency_response
 from mbfmu.analysis.linearization.sampled import held
 from mbfmu.base.described import Described, part_of, takes
-from mbfmu.errors import UsageError
+from mbfmu.errors import EquilibriumError, UsageError
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.prepared.settings import RunSettings, StateSettings
-from mbfmu.run.inputs import courses
+from mbfmu.run.inputs import Course, courses
 
 __all__ = ["ENDINGS", "FrequencyResponse", "Linear", "Margin", "Mode", "bode", "frequency_response", "linearize"]
 
@@ -42,8 +43,12 @@ class PointArguments(StateSettings):
         Described("names of real outputs; () for all that can be connected, such as those of the joints"),
     ] = ()
     at: Annotated[
-        float | None,
-        Described("time to which a run goes before its state is taken", unit="s", more="; None: the start"),
+        float | Literal["equilibrium"] | None,
+        Described(
+            "time to which a run goes before its state is taken",
+            unit="s",
+            more="; ``equilibrium``: the state that `equilibrium` finds from the start; None: the start",
+        ),
     ] = None
     period: Annotated[
         float | None,
@@ -102,6 +107,7 @@ def linearize(point: LinearizeArguments) -> Linear:
     Raises:
         ModelError, StartError: the model or its start is invalid.
         StepError: the run failed.
+        EquilibriumError: there is no equilibrium near the start, or it is not determined.
         FmuError: the FMU cannot be started, or gives no directional derivatives or states.
         UnknownNameError: there is no such output, parameter, start value, input or state.
         UsageError: an input is not a finite number, the states cannot be chosen so, or the values are so large that the
@@ -117,6 +123,7 @@ def bode(point: BodeArguments) -> FrequencyResponse:
     Raises:
         ModelError, StartError: the model or its start is invalid.
         StepError, FmuError: the run failed, or the FMU cannot be linearized.
+        EquilibriumError: there is no equilibrium near the start, or it is not determined.
         UnknownNameError: there is no such input, output, parameter or start value.
         UsageError: the frequencies are not positive and rising, or beyond half the sampling frequency, or there are no
             inputs or outputs.
@@ -136,5 +143,22 @@ def _linearized(point: PointArguments, states: Sequence[str]) -> Linear:
             raise UsageError(f"'{model}' is an FMU, which is linearized about its start: leave {', '.join(wrong)} out")
         form = linearize_fmu(Path(model), point.values or {}, inputs, outputs)
         return form if point.period is None else held(form, point.period)
-    run = part_of(point, RunSettings)
-    return linearize_model(model_of(model, point.values), run, inputs, outputs, tuple(states), point.at, point.period)
+    run, system, at = part_of(point, RunSettings), model_of(model, point.values), point.at
+    if at == "equilibrium":
+        system, at = _at_rest(system, inputs, run.coordinates), None
+    return linearize_model(system, run, inputs, outputs, tuple(states), at, point.period)
+
+
+def _at_rest(system: Model, inputs: Mapping[str, Course], coordinates: str | None) -> Model:
+    """Return a model that starts in the equilibrium near its start, with its inputs as they are at t = 0."""
+    from mbfmu.analysis.equilibria import equilibrium  # which takes the linear form for its stability
+
+    acting = {name: course.at(0.0) for name, course in inputs.items()}
+    try:
+        rest = equilibrium(system, hold=acting, coordinates=coordinates)
+    except EquilibriumError as error:
+        cure = "`mbfmu equilibrium -o FILE` takes --hold and --free, and --start takes what it writes"
+        raise EquilibriumError(f"{error}; {cure}") from None
+    for text in rest.notices:
+        warnings.warn(text, stacklevel=2)
+    return model_of(system, rest.values)
