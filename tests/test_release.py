@@ -52,9 +52,14 @@ def metadata() -> ProjectMetadata:
 
 def test_the_version_stands_in_one_file_and_a_distribution_has_it() -> None:
     assert metadata().version == mbfmu.__version__
-    files = [*PACKAGE.rglob("*.py"), *(ROOT / name for name in ("pyproject.toml", "zensical.toml", "hatch_build.py"))]
+    files = [*PACKAGE.rglob("*.py"), *(ROOT / name for name in ("pyproject.toml", "hatch_build.py"))]
     quoted = re.compile(rf"""["'](mbfmu |v)?{re.escape(mbfmu.__version__)}["']""")
     assert [path for path in files if quoted.search(path.read_text(encoding="utf-8"))] == [PACKAGE / "__init__.py"]
+
+
+def test_the_foot_of_every_page_has_the_version() -> None:
+    project = tomllib.loads(text_of("zensical.toml"))["project"]
+    assert project["copyright"] == f"mbfmu {mbfmu.__version__}"
 
 
 def test_links_of_the_package_page_lead_to_the_files_of_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
