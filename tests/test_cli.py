@@ -436,6 +436,8 @@ def test_every_command_takes_json_and_quiet(name: str, tmp_path: Path, call: Cal
     text = call(name, "--help", cwd=tmp_path).stdout
     assert "--json" in text
     assert "--quiet" in text
+    assert "bool" not in text.lower()  # a flag takes no value
+    assert f"Example: mbfmu {name}" in text
 
 
 def test_json_has_no_nan() -> None:

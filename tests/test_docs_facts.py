@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shlex
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
@@ -13,7 +14,7 @@ from fmpy import read_model_description
 from test_docs import ROOT, rows, table_of
 
 import mbfmu
-from mbfmu.cli import app
+from mbfmu.cli import EXAMPLES, app
 from mbfmu.dae import derive
 from mbfmu.stepper import family_of, usual_stepper
 
@@ -175,6 +176,14 @@ def test_sentences_of_the_manual_are_short() -> None:
     assert sum(counts) / len(counts) < 16
 
 
-def test_every_command_has_a_row_in_the_reference_of_the_command_line() -> None:
-    shown = {row[0].strip("`") for row in rows("docs/commands.md")}
-    assert set(options()) <= shown
+def test_every_command_has_a_row_with_its_example_in_the_reference_of_the_command_line() -> None:
+    shown = {row[0].strip("`"): row[2] for row in rows("docs/commands.md") if len(row) == 3}
+    for name in options():
+        assert f"`{f'mbfmu {name} {EXAMPLES[name]}'.rstrip()}`" in shown[name]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_of_a_command_is_one_that_the_command_takes(name: str) -> None:
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    with command.make_context(name, shlex.split(EXAMPLES[name])) as context:
+        assert set(context.params) == {item.name for item in command.params}

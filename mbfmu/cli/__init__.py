@@ -75,6 +75,32 @@ COMMANDS: dict[str, Callable[..., console.Report]] = {
     "cache": cache.cache,
 }
 """The table of commands."""
+EXAMPLES: dict[str, str] = {
+    "demo": "",
+    "list": "steppers",
+    "describe": "two_link",
+    "export": "two_link --backend native -o two_link.fmu",
+    "simulate": 'two_link --stop 2 --input shoulder.tau="2*sin(3*time)" -o run.csv',
+    "compare": "two_link --stop 2 --steppers rattle,projected",
+    "sweep": 'two_link --vary l1=0.5:1.5:11 --stop 2 --measure "top=max(elbow.phi)" -o sweep.csv',
+    "view": "slider_crank --stop 5 -o moving.html",
+    "fit": "two_link --data run.csv --free l1,m2,elbow.phi -o fitted.toml",
+    "optimize": 'two_link --stop 2 --free l1 --bounds l1=0.5:2 --minimize "max(elbow.phi)"',
+    "equilibrium": "cart_pendulum --hold rail.s=0",
+    "inverse": 'slider_crank --motion "crank.phi=6*time" --stop 1',
+    "kinematics": 'slider_crank --motion "crank.phi=6*time" --stop 1',
+    "linearize": "cart_pendulum -o plant.npz",
+    "modes": "quarter_car",
+    "bode": "quarter_car --from tyre.z --to hub.s --plot bode.png",
+    "locus": "bicycle --parameter v=0:10:11",
+    "check": "two_link.fmu",
+    "compat": "two_link.fmu -o cross_check",
+    "ssp": "left=a.fmu right=b.fmu --connect left.y=right.u -o both.ssp",
+    "modelica": "two_link.fmu -o Arm.mo",
+    "reduce": "bar.inp --interface root --interface tip --E 2.1e11 --nu 0.3 --rho 7850 -o bar.npz",
+    "cache": "--clear",
+}
+"""Arguments of each command that show it at work."""
 
 app = typer.Typer(
     name="mbfmu",
@@ -83,7 +109,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for name, function in COMMANDS.items():
-    app.command(name, cls=console.Command)(console.command(function))
+    app.command(name, cls=console.Command, epilog=f"Example: mbfmu {name} {EXAMPLES[name]}".rstrip())(
+        console.command(function)
+    )
 
 
 @app.callback(invoke_without_command=True)

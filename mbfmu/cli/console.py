@@ -124,6 +124,10 @@ def printing() -> Iterator[None]:
 class Command(TyperCommand):
     """A command whose help is an output like any other."""
 
+    def get_params(self, *arguments: Any) -> list[Any]:
+        """Return the parameters; flags take no value, and show none."""
+        return _plain_flags(super().get_params(*arguments))
+
     def format_help(self, *arguments: Any) -> None:
         """Print the help, or raise an error if it cannot be written."""
         with printing():
@@ -133,10 +137,21 @@ class Command(TyperCommand):
 class CommandGroup(TyperGroup):
     """The commands, with a help that is an output like any other."""
 
+    def get_params(self, *arguments: Any) -> list[Any]:
+        """Return the parameters; flags take no value, and show none."""
+        return _plain_flags(super().get_params(*arguments))
+
     def format_help(self, *arguments: Any) -> None:
         """Print the help, or raise an error if it cannot be written."""
         with printing():
             super().format_help(*arguments)
+
+
+def _plain_flags(parameters: list[Any]) -> list[Any]:
+    for item in parameters:
+        if getattr(item, "is_flag", False):
+            item.metavar = ""
+    return parameters
 
 
 def _written(report: Report) -> tuple[Report, MbfmuError | None]:
