@@ -42,7 +42,9 @@ from mbfmu.model import (
     Parameter,
     Prismatic,
     Revolute,
+    RotationalEndStop,
     RotationalSpring,
+    RotationalStop,
     Spherical,
     Spring,
     State,
@@ -51,6 +53,7 @@ from mbfmu.model import (
     TranslationalDamper,
     World,
     connect,
+    flatten,
 )
 from mbfmu.run.simulate import simulate
 
@@ -272,8 +275,8 @@ def test_an_unknown_frame_is_refused_with_the_nearest_name(wrong: str, right: st
 def test_a_system_has_exactly_one_world(worlds: tuple[World, ...]) -> None:
     joint = (connect("hinge.frame_b", "link.frame_a"),)
     system = System("lost", (*worlds, Revolute("hinge"), BODY), joint, planar=True)
-    named = r" \(earth, moon\)" if worlds else ""
-    with pytest.raises(FrameConnectionError, match=f"'lost' has {len(worlds)} World components{named}.*exactly one"):
+    said = r"2 World components \(earth, moon\): .*exactly one" if worlds else r"no World, .*: add World\(\)"
+    with pytest.raises(FrameConnectionError, match=f"'lost' has {said}"):
         absolute(system)
 
 
@@ -404,6 +407,20 @@ def test_a_direction_of_any_length_is_the_unit_vector_along_it(
     ((_, unit),) = make("skew", n=axis).directions()
     assert math.hypot(*unit) == pytest.approx(1.0, abs=1e-15)
     assert np.dot(unit, axis) == pytest.approx(math.hypot(*axis), rel=1e-15)
+
+
+@pytest.mark.parametrize("kind", [RotationalStop, RotationalEndStop])
+@pytest.mark.parametrize("lower", [1.0, "2*half"])
+def test_a_lower_limit_above_the_upper_one_is_refused_by_name(
+    kind: Callable[..., Component], lower: float | str
+) -> None:
+    def stopped(lower: float | str) -> System:
+        stop = kind("stop", joint="hinge", lower=lower, upper=0.5)
+        return pendulum(stop, parameters=(Parameter("half", 0.5, "rad"),))
+
+    with pytest.raises(ValueRangeError, match=r"stop\.lower = 1.* is above stop\.upper = 0\.5: swap them"):
+        flatten(stopped(lower))
+    flatten(stopped("half"))
 
 
 def test_a_unit_vector_stays_as_it_is_bit_by_bit() -> None:

@@ -16,6 +16,7 @@ from harness import examples, extra
 from hypothesis import given
 
 import mbfmu
+from mbfmu.dae import derive
 from mbfmu.errors import (
     AxisError,
     ExpressionError,
@@ -744,6 +745,50 @@ def test_first_order_states_of_components_are_read_and_written() -> None:
         "torque on the axis [N.m]"
         in SCHEMA["definitions"]["RotationalMaxwellDamper"]["properties"]["tau"]["description"]
     )
+
+
+WIRED = """name = "wired"
+planar = true
+connections = [["world.frame_b", "hinge.frame_a"], ["hinge.frame_b", "rod.frame_a"]]
+wires = [
+  ["hinge.w", "law.u"],
+  ["law.y", "hinge.tau"],
+]
+[components.world]
+type = "World"
+[components.hinge]
+type = "Revolute"
+actuated = true
+[components.rod]
+type = "Body"
+m = 1.0
+r_CM = [0.5, 0.0]
+I_33 = 0.1
+[components.law]
+type = "Block"
+inputs.u = {unit = "rad/s"}
+defined.y = {value = "-u", unit = "N.m", output = true}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "text"),
+    [
+        ("actuated = true", "", 6, "there is no input 'hinge.tau'; 'hinge' has inputs if it is given actuated = true"),
+        ('"rad/s"', '"m/s"', 5, "'hinge.w' is in rad/s and 'law.u' in m/s; give a factor that converts it"),
+        ('"hinge.w"', '"hinge.a"', 5, "no wire can carry 'hinge.a'"),
+        ('"hinge.w"', '"hinge.v"', 5, "there is no signal 'hinge.v'; did you mean 'hinge.w'?"),
+    ],
+)
+def test_a_wire_that_the_equations_refuse_is_named_with_file_and_line_as_it_is_written(
+    old: str, new: str, line: int, text: str
+) -> None:
+    derive(from_toml(WIRED))
+    with pytest.raises(ModelError) as caught:
+        derive(from_toml(WIRED.replace(old, new), "machine.toml"))
+    assert str(caught.value).startswith(f"'machine.toml', line {line}: [\"")
+    assert f" in 'wired': {text}" in str(caught.value)
+    assert from_toml(WIRED) == from_toml(to_toml(from_toml(WIRED)))
 
 
 BLOCK_MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {

@@ -150,7 +150,7 @@ def test_coupled_fmus_come_to_the_machine_as_a_whole_with_the_order_of_the_coupl
 def test_an_explicit_factor_of_1_carries_a_unit_and_a_missing_one_does_not(factor: float | str) -> None:
     loop = (wire("hinge.w", "law.phi", factor), wire("hinge.w", "law.w"), wire("law.tau", "hinge.tau"))
     derive(machine(wires=loop))
-    with pytest.raises(ModelError, match=r"'hinge\.w' is in rad/s and 'law\.phi' in rad; give the factor"):
+    with pytest.raises(ModelError, match=r"'hinge\.w' is in rad/s and 'law\.phi' in rad; give a factor"):
         derive(machine(wires=(wire("hinge.w", "law.phi"), *loop[1:])))
     model = System("factors", (LAG, replace(LAG, name="other")), wires=(wire("lag.y", "other.u", factor),))
     assert from_toml(to_toml(model)) == model
@@ -440,17 +440,17 @@ WRONG: Mapping[str, tuple[Callable[[], System], type[MbfmuError], str]] = {
     "a parameter that is not there": (
         lambda: machine(wires=(wire("hinge.phi", "law.phi", factor="n"),)),
         UnknownNameError,
-        r"factor of wire\('hinge\.phi', 'law\.phi'\) in 'machine' = 'n': there is no parameter 'n'",
+        r"wire\('hinge\.phi', 'law\.phi'\) in 'machine': factor = 'n': there is no parameter 'n'",
     ),
     "a factor that is infinite": (
         lambda: machine(wires=(wire("hinge.phi", "law.phi", offset="1/(2 - 2)"),)),
         ValueRangeError,
-        r"offset of wire\(.*\) in 'machine' = '1/\(2 - 2\)' is inf: mend it",
+        r"wire\(.*\) in 'machine': offset = '1/\(2 - 2\)' is inf: mend it",
     ),
     "another unit": (
         lambda: machine(wires=(wire("hinge.w", "law.phi"),)),
         ModelError,
-        r"'hinge\.w' is in rad/s and 'law\.phi' in rad; give the factor that converts it",
+        r"'hinge\.w' is in rad/s and 'law\.phi' in rad; give a factor that converts it",
     ),
     "an acceleration": (
         lambda: machine(wires=(wire("hinge.a", "law.phi", 1e-3),)),

@@ -91,7 +91,7 @@ EXAMPLES: dict[str, str] = {
     "kinematics": 'slider_crank --motion "crank.phi=6*time" --stop 1',
     "linearize": "cart_pendulum -o plant.npz",
     "modes": "quarter_car",
-    "bode": "quarter_car --from tyre.z --to hub.s --plot bode.png",
+    "bode": "quarter_car --at equilibrium --from tyre.z --to hub.s --plot bode.png",
     "locus": "bicycle --parameter v=0:10:11",
     "check": "two_link.fmu",
     "compat": "two_link.fmu -o cross_check",

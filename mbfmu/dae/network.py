@@ -258,7 +258,7 @@ class Network:
                 self._check(prefix, item, here, there, targets, known)
                 if there in source_of:
                     raise ModelError(
-                        f"{item.label} and {source_of[there][1].label} both go to '{there}': leave one out, or add the "
+                        f"{item.label} and {source_of[there][1].words} both go to '{there}': leave one out, or add the "
                         "signals in a block"
                     )
                 source_of[there] = here, item, prefix
@@ -285,7 +285,8 @@ class Network:
             path = there.rpartition(".")[0]
             joint = self._mechanism.components.get(path)
             undriven = isinstance(joint, Joint) and not joint.actuated
-            clause = f"'{path}' has inputs if it is given actuated=True" if undriven else nearest(there, targets)
+            cure = "actuated = true" if item.stated_at else "actuated=True"
+            clause = f"'{path}' has inputs if it is given {cure}" if undriven else nearest(there, targets)
             raise UnknownNameError(f"{where}: there is no input '{there}'; {clause}")
         if here not in known:
             raise UnknownNameError(f"{where}: there is no signal '{here}'; {nearest(here, known)}")
@@ -298,8 +299,8 @@ class Network:
         plain = "1" in pair  # a plain number, such as those of a controller for any machine, fits every unit
         if len(pair) > 1 and pair not in SAME_UNITS and not plain and item.factor is None:
             raise ModelError(
-                f"{where}: '{here}' is in {known[here].unit} and '{there}' in {targets[there].unit}; give the factor "
-                "that converts it, wire(..., factor=...)"
+                f"{where}: '{here}' is in {known[here].unit} and '{there}' in {targets[there].unit}; give a "
+                "factor that converts it"
             )
 
 
@@ -391,7 +392,7 @@ class _Signals:
         if name in self._wires:
             source, wire, prefix = self._wires[name]
             factor, offset = (
-                in_scope(network._mechanism, f"{label} of {wire.label}", value, prefix, network._symbols)
+                in_scope(network._mechanism, f"{wire.label}: {label}", value, prefix, network._symbols)
                 for label, value in (("factor", wire.scale), ("offset", wire.offset))
             )
             return factor * self.value(source) + offset

@@ -37,6 +37,8 @@ FIXED = "start.fixed."
 """Beginning of the name of a parameter that says whether a start value is met; the coordinate's name follows."""
 
 
+LIMITS = (("lower", "upper"), ("u_least", "u_greatest"), ("f_least", "f_greatest"))
+"""Names of a lower and an upper limit, as components have them."""
 TURNING = (FixedRotation, Planar, Revolute)
 """Components that turn about their direction ``n``, which is z in a planar system."""
 
@@ -340,9 +342,11 @@ def _check(mechanism: Mechanism) -> None:
     worlds = mechanism.of(World)
     if len(worlds) != 1:
         raise FrameConnectionError(
-            f"system '{mechanism.name}' has {len(worlds)} World components"
-            + (f" ({', '.join(worlds)})" if worlds else "")
-            + ": a mechanism needs exactly one, at the top"
+            f"system '{mechanism.name}' has {len(worlds)} World components ({', '.join(worlds)}): a mechanism needs "
+            "exactly one, at the top"
+            if worlds
+            else f"system '{mechanism.name}' has no World, from which bodies hang: add World() to its components, or "
+            '[components.world] with type = "World" in TOML'
         )
     touched = {end for pair in mechanism.connections for end in pair}
     for path, component in mechanism.components.items():
@@ -410,9 +414,9 @@ def _check_wires(mechanism: Mechanism) -> None:
                 if name not in known:
                     raise UnknownNameError(f"{where}: block '{path}' has no {noun} '{name}'; {nearest(name, known)}")
         for label, value in (("factor", item.scale), ("offset", item.offset)):
-            constant_value = float(ca.DM(ca.evalf(in_scope(mechanism, f"{label} of {where}", value, prefix, {}))))
+            constant_value = float(ca.DM(ca.evalf(in_scope(mechanism, f"{where}: {label}", value, prefix, {}))))
             if not math.isfinite(constant_value):
-                raise ValueRangeError(f"{label} of {where} = {value!r} is {constant_value}: mend it or its parameters")
+                raise ValueRangeError(f"{where}: {label} = {value!r} is {constant_value}: mend it or its parameters")
 
 
 def _check_numbers(mechanism: Mechanism) -> None:
@@ -423,6 +427,20 @@ def _check_numbers(mechanism: Mechanism) -> None:
     for table in (mechanism.entries, mechanism.starts, mechanism.states, mechanism.held):
         for entry in table.values():
             _numeric(mechanism, entry, values)
+    for path, component in mechanism.components.items():
+        for ends in LIMITS:
+            if all(hasattr(component, name) for name in ends):
+                _check_limits(mechanism, *(f"{path}.{name}" for name in ends))
+
+
+def _check_limits(mechanism: Mechanism, least: str, greatest: str) -> None:
+    """Raise an error if a lower limit is above the upper one, by their full names; an entry that is missing is 0."""
+    low, high = (
+        float(ca.DM(ca.evalf(resolve(mechanism, mechanism.entries[name], {})))) if name in mechanism.entries else 0.0
+        for name in (least, greatest)
+    )
+    if low > high:
+        raise ValueRangeError(f"{least} = {low:g} is above {greatest} = {high:g}: swap them")
 
 
 def joints_of(path: str, component: AxisForce | AxesForce | AxisConstraint | AxesContact) -> tuple[str, ...]:

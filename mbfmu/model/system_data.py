@@ -89,24 +89,31 @@ class Wire(Description):
         factor: a number or an expression of the system's parameters, which may convert the unit; None: 1, without a
             change of unit.
         offset: a number or an expression of the system's parameters, in the unit of the target.
+        stated_at: file and line that state it in TOML, for messages; empty: it is stated in Python.
     """
 
     source: str
     target: str
     factor: Value | None = None
     offset: Value = 0.0
+    stated_at: str = field(default="", kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for end in (self.source, self.target):
             if not isinstance(end, str):
                 raise ModelError(f"a wire goes from one name to another, and {end!r} is a {type(end).__name__}")
-        check_value(f"factor of {self.label}", self.scale, QuantityField("1", ""))
-        check_value(f"offset of {self.label}", self.offset, QuantityField("1", ""))
+        check_value(f"{self.label}: factor", self.scale, QuantityField("1", ""))
+        check_value(f"{self.label}: offset", self.offset, QuantityField("1", ""))
 
     @property
     def label(self) -> str:
+        """File and line of the wire, if it is one of TOML, and the wire as a user writes it."""
+        return f"{self.stated_at}: {self.words}" if self.stated_at else self.words
+
+    @property
+    def words(self) -> str:
         """The wire as a user writes it, without factor and offset."""
-        return f"wire({self.source!r}, {self.target!r})"
+        return f'["{self.source}", "{self.target}"]' if self.stated_at else f"wire({self.source!r}, {self.target!r})"
 
     @property
     def scale(self) -> Value:
@@ -175,7 +182,7 @@ class SystemData(Description):
                     )
             if item.target in driven:
                 raise ModelError(
-                    f"{item.label} and {driven[item.target].label} in '{self.name}' go to one input: leave one out, or "
+                    f"{item.label} and {driven[item.target].words} in '{self.name}' go to one input: leave one out, or "
                     "add the signals in a block"
                 )
             driven[item.target] = item

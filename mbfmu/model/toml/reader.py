@@ -84,11 +84,19 @@ class Document(SourceText):
 
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
 
-    def at(self, path: KeyPath, message: MbfmuError | str) -> MbfmuError:
-        """Return an error with file and line in front: the line of a key, or of the nearest key around it."""
+    def line(self, path: KeyPath) -> int:
+        """Return the line of a key, or of the nearest key around it."""
         while path and path not in self.lines:
             path = path[:-1]
-        return self.error(self.lines.get(path, 1), message)
+        return self.lines.get(path, 1)
+
+    def at(self, path: KeyPath, message: MbfmuError | str) -> MbfmuError:
+        """Return an error with file and line in front: the line of a key, or of the nearest key around it."""
+        return self.error(self.line(path), message)
+
+    def place(self, path: KeyPath) -> str:
+        """Return file and line of a key, as messages name them."""
+        return f"'{self.name}', line {self.line(path)}"
 
 
 @dataclass(frozen=True)
@@ -177,7 +185,7 @@ def _parsed(text: str, source: SourceText, files: _Files) -> _SizedModel:
     read = _model(document, data, (), files)
     inner = read.system
     if not isinstance(inner, System) or inner.only_blocks or any(isinstance(item, World) for item in inner.components):
-        _check(document, data, inner)
+        _check(document, inner)
     return read
 
 
@@ -318,7 +326,8 @@ def _system(document: Document, table: dict[str, Any], path: KeyPath, files: _Fi
             starts,
         )  # fmt: skip
     except ModelError as error:
-        raise document.at((*path, *_fault(error, table, parameters, components, connections, wires)), error) from None
+        fault = _fault(error, table, parameters, components, connections)
+        raise _placed(document, error, (*path, *fault)) from None
     return _SizedModel(system, size)
 
 
@@ -328,20 +337,17 @@ def _fault(
     parameters: tuple[Parameter, ...],
     components: list[Any],
     connections: tuple[Connection, ...],
-    wires: tuple[Wire, ...],
 ) -> KeyPath:
-    """Return the path in the table of a system of the entry that the system refuses."""
+    """Return the path in the table of a system of the entry that the system refuses; a wire names its own."""
     text = str(error)
     names = table.get("names", {})
     if named := [key for key, full in names.items() if f": '{key}' cannot be" in text or f"'{full}' has two" in text]:
         return ("names", named[-1])
-    if said := [index for index, item in enumerate(wires) if item.label in text]:
-        return ("wires", said[-1])
     if said := [n for n, pair in enumerate(connections) if f"connect({pair.a!r}, {pair.b!r})" in text]:
         return ("connections", said[0] if isinstance(error, UnknownNameError) else said[-1])
     counts = Counter(item.name for item in (*parameters, *components))
-    twice = next(name for name, count in counts.items() if count > 1)
-    return ("components" if twice in table.get("components", {}) else "parameters", twice)
+    twice = [name for name, count in counts.items() if count > 1]
+    return ("components" if twice[0] in table.get("components", {}) else "parameters", twice[0]) if twice else ()
 
 
 def _input_starts(document: Document, table: dict[str, Any], path: KeyPath) -> dict[str, float]:
@@ -575,13 +581,13 @@ def _wires(document: Document, items: list[Any], path: KeyPath) -> tuple[Wire, .
             raise document.at((*here, strange), message)
         try:
             arguments = {ENDS[key]: taken(Wire, fields_of(Wire)[ENDS[key]], value) for key, value in table.items()}
-            wires.append(Wire(**arguments))
+            wires.append(Wire(**arguments, stated_at=document.place(here)))
         except MbfmuError as error:
-            raise document.at(here, error) from None
+            raise _placed(document, error, here) from None
     return tuple(wires)
 
 
-def _check(document: Document, data: dict[str, Any], model: System | Block | Sampled) -> None:
+def _check(document: Document, model: System | Block | Sampled) -> None:
     """Raise an error for the mistakes that show without deriving the equations.
 
     Raises:
@@ -599,8 +605,7 @@ def _check(document: Document, data: dict[str, Any], model: System | Block | Sam
                 raise MassError(f"{path}.I_11 to I_33: {reason}")
     except MbfmuError as error:
         words = (_path_of(document, word) for word in re.findall(r"[\w.]+", str(error)))
-        paths = (at_key for at_key in (_path_of_wire(data, str(error), ()), *words) if at_key)
-        raise document.at(next(paths, ("components",)), error) from None
+        raise _placed(document, error, next(filter(None, words), ("components",))) from None
     except RecursionError:
         raise document.at(("parameters",), "the definitions of parameters go too deep") from None
 
@@ -618,20 +623,6 @@ def _inertia(mechanism: Mechanism, path: str, known: dict[tuple[str, Value], flo
         return known[key]
 
     return inertia_matrix([number(f"I_{kk}") for kk in (11, 22, 33)], [number(f"I_{kl}") for kl in (21, 31, 32)])
-
-
-def _path_of_wire(table: dict[str, Any], text: str, path: KeyPath) -> KeyPath:
-    """Return the path of the wire that a text names, in a system or its inner systems; empty if it names none."""
-    for index, item in enumerate(table.get("wires", ())):
-        ends = item if isinstance(item, list) else (item["from"], item["to"])
-        if Wire(*ends).label in text:
-            return (*path, "wires", index)
-    for name, item in table.get("components", {}).items():
-        if isinstance(inner := item.get("system"), dict):
-            inner_path = _path_of_wire(inner, text, (*path, "components", name, "system"))
-            if inner_path:
-                return inner_path
-    return ()
 
 
 def _path_of(document: Document, word: str) -> KeyPath:

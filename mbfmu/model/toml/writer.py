@@ -99,7 +99,7 @@ def _item(item: Any) -> str:
 
 
 def _wire(item: Wire) -> str:
-    values = _given(item)
+    values = {name: value for name, value in _given(item).items() if name in ENDS.values()}
     if set(values) == {"source", "target"}:
         return _value([item.source, item.target])
     return _table({key: values[label] for key, label in ENDS.items() if label in values})
