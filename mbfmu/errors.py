@@ -100,6 +100,8 @@ class ResultWarning(UserWarning):
 
 MOST_NAMES = 1000
 """Largest number of known names that are compared with a wrong one."""
+LONGEST_NAME = 200
+"""Largest number of characters of names that are compared, as this takes a time that grows with their square."""
 MOST_SHOWN = 30
 """Largest number of known names that a message lists."""
 MOST_SAID = 3
@@ -109,7 +111,8 @@ MOST_SAID = 3
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return a clause that ends an error message: the known name nearest to a wrong one, or the known names."""
     names = list(dict.fromkeys(islice(known, MOST_NAMES)))
-    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    brief = [item for item in names if len(item) <= LONGEST_NAME]
+    close = get_close_matches(name, brief, n=1, cutoff=0.5) if len(name) <= LONGEST_NAME else []
     if close:
         return f"did you mean '{close[0]}'?"
     return f"known: {first_of(sorted(names, key=lambda item: (item.count('.'), item)), MOST_SHOWN) or 'none'}"

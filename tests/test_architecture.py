@@ -41,7 +41,7 @@ HOMES = {
     "pyarrow": {"analysis/study/__init__.py", "base/formats.py"},
     "pandas": {"base/result.py"},
     "trimesh": {"show/viewer/looks.py"},
-    "rumoca": {"model/modelica/compiler.py"},
+    "rumoca": {"model/modelica/flatten.py"},
     "skfem": {"analysis/reduction/mesh.py"},
     "meshio": {"analysis/reduction/mesh.py"},
 }

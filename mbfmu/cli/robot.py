@@ -25,6 +25,9 @@ OPTIONS: dict[str, Any] = {
         list[str] | None,
         typer.Option("--package", metavar="NAME=FOLDER", help="of a robot: folder of a ROS package; may be repeated"),
     ],
+    "allow_outside": Annotated[
+        bool, typer.Option("--allow-outside", help="of a robot: files outside its folder may be included")
+    ],
 }  # fmt: skip
 """Annotation of each option, by the name of its argument."""
 
@@ -37,11 +40,12 @@ def _options(
     effort_limits: bool,
     wrench: list[str] | None,
     package: list[str] | None,
+    allow_outside: bool,
 ) -> "RobotOptions | None":
     """Return the options of a robot; None if none is chosen."""
     from mbfmu.model.robot_options import RobotOptions
 
-    if not (floating or fixed or no_limits or no_friction or effort_limits or wrench or package):
+    if not (floating or fixed or no_limits or no_friction or effort_limits or wrench or package or allow_outside):
         return None
     if floating and fixed:
         raise UsageError("--floating and --fixed exclude each other")
@@ -52,6 +56,7 @@ def _options(
         effort_limits=effort_limits,
         wrenches=tuple(wrench or ()),
         packages=pairs(package),
+        outside=allow_outside,
     )
 
 

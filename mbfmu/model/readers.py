@@ -15,8 +15,12 @@ from mbfmu.model.source import read_bytes
 
 LARGEST = 30_000_000
 """Largest number of bytes of an XML file whose format its root decides."""
-NO_ELEMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^>]*>", re.DOTALL)
-FIRST = re.compile(rb"<([A-Za-z_][\w.:-]*)")
+LONGEST = 60
+"""Largest number of characters of an unknown root that a message shows."""
+OPENING = re.compile(rb"<(?:(!--|\?|!DOCTYPE)|([A-Za-z_][\w.:-]*))")
+"""Beginning of an element of XML, or of a comment, an instruction or a document type."""
+CLOSING = {b"!--": b"-->", b"?": b"?>", b"!DOCTYPE": b">"}
+"""Ends of what is no element, by its beginning."""
 SUFFIX = re.compile(r"\.[^./\\:]+")
 
 
@@ -125,13 +129,25 @@ def format_of(path: Path) -> ModelFormat | None:
     rows = [row for row in READERS if path.suffix.lower() in row.suffixes]
     if len(rows) < 2:
         return rows[0] if rows else None
-    first = FIRST.search(NO_ELEMENT.sub(b"", read_bytes(path, LARGEST)))
-    root = first.group(1).decode() if first else rows[-1].root
+    root = _root_of(read_bytes(path, LARGEST)) or rows[-1].root
     by_root = {row.root: row for row in rows}
     if root not in by_root:
         roots = joined([f"<{name}>" for name in sorted(by_root)])
-        raise ModelFileError(f"'{path}': the root of a robot's file is {roots}, not <{root}>")
+        raise ModelFileError(f"'{path}': the root of a robot's file is {roots}, not <{root[:LONGEST]}>")
     return by_root[root]
+
+
+def _root_of(content: bytes) -> str:
+    """Return the tag of the first element of an XML file; empty if there is none."""
+    position = 0
+    while match := OPENING.search(content, position):
+        if match[2]:
+            return match[2].decode()
+        end = CLOSING[match[1]]
+        position = content.find(end, match.end()) + len(end)
+        if position < match.end():  # it does not end
+            break
+    return ""
 
 
 def read_other(path: Path) -> Model:

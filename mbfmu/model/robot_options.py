@@ -22,6 +22,7 @@ class RobotOptions:
         wrenches: names of links that get a force and a torque as inputs.
         packages: folders of ROS packages by name, for ``package://`` and ``$(find ...)``; they come before those beside
             and above the file, and those in ROS_PACKAGE_PATH.
+        outside: whether a file may include files outside its own folder.
 
     Raises:
         UsageError: there is no such base.
@@ -33,6 +34,7 @@ class RobotOptions:
     effort_limits: bool = False
     wrenches: tuple[str, ...] = ()
     packages: Mapping[str, str | os.PathLike[str]] = field(default_factory=dict)
+    outside: bool = False
 
     def __post_init__(self) -> None:
         if self.base not in BASES:

@@ -16,6 +16,8 @@ from mbfmu.model.robot.xml import XmlElement
 
 ENDS = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
 """Attributes that say what an actuator acts on."""
+MOST = 5_000
+"""Largest number of actuators."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends:
     indices: dict[str, int] = {}
     off: list[str] = []
     elements = [item for group in root.all("actuator") for item in group.children]
+    if len(elements) > MOST:
+        raise reader.error(elements[MOST], ModelError(f"more than {MOST} actuators"))
     for index, element in enumerate(elements):
         if element.tag not in (*AFFINE, *OTHERS):
             message = f"there is no actuator <{element.tag}>; {nearest(element.tag, (*AFFINE, *OTHERS))}"

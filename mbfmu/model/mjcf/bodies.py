@@ -23,6 +23,8 @@ DEEPEST = 250
 """Largest number of bodies and frames in each other."""
 MOST = 5_000
 """Largest number of bodies."""
+MOST_JOINTS, MOST_SITES = 100, 2_000
+"""Largest number of joints of a body, and of its sites without a name."""
 BODY = {"name", "childclass", "mocap", "pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "gravcomp", "sleep",
         "user", "fuse"}  # fmt: skip
 """Attributes of a body."""
@@ -76,6 +78,7 @@ class MjcfBodies:
 
     Args:
         bodies: by name.
+        joints: the joints by name, in the order of the model's coordinates.
         sites: by name.
         unused: number of elements of each tag that are not used.
         mocap: names of bodies whose motion is given from outside.
@@ -83,15 +86,11 @@ class MjcfBodies:
     """
 
     bodies: dict[str, ModelBody] = field(default_factory=dict)
+    joints: dict[str, ModelJoint] = field(default_factory=dict)
     sites: dict[str, Site] = field(default_factory=dict)
     unused: Counter[str] = field(default_factory=Counter)
     mocap: list[str] = field(default_factory=list)
     touching: int = 0
-
-    @property
-    def joints(self) -> dict[str, ModelJoint]:
-        """The joints by name, in the order of the model's coordinates."""
-        return {joint.name: joint for body in self.bodies.values() for joint in body.joints}
 
 
 @dataclass(frozen=True)
@@ -145,13 +144,14 @@ class _Walk:
         self.defaults.chain(XmlElement("body", {}, element.line, source=element.source), inherited)
         content = self.inside(element, HERE, inherited, depth)
         joints: list[ModelJoint] = []
-        taken = {**bodies.joints}
+        if len(content.joints) > MOST_JOINTS:
+            raise reader.error(element, ModelError(f"the body '{name}' has more than {MOST_JOINTS} joints"))
         for item, inner, outer_class in content.joints:
             joint = joint_of(item, inner, self.defaults, outer_class, self.settings, f"{name}_joint")
-            if joint.name in taken and "name" in item.attributes:
+            if joint.name in bodies.joints and "name" in item.attributes:
                 raise reader.error(item, NameInUseError(f"there are two joints '{joint.name}': rename one"))
-            joints.append(joint.named(unlike(joint.name, taken)))
-            taken[joints[-1].name] = joints[-1]
+            joints.append(joint.named(unlike(joint.name, bodies.joints)))
+            bodies.joints[joints[-1].name] = joints[-1]
         self._check_joints(element, parent, joints)
         if flag_of(reader, element, "mocap", False):
             bodies.mocap.append(name)
@@ -175,6 +175,10 @@ class _Walk:
             any(self.reader.number(geom.element, key, "1") for key in ("contype", "conaffinity"))
             for geom in content.geoms
         )
+        nameless = sum(not item.attributes.get("name") for item, _ in content.sites)
+        if nameless > MOST_SITES:
+            message = f"the body '{name}' has more than {MOST_SITES} sites without a name"
+            raise self.reader.error(content.sites[0][0], ModelError(message))
         for item, inner in content.sites:
             site = item.attributes.get("name") or unlike(f"{name}_site", self.bodies.sites)
             if site in self.bodies.sites:
@@ -301,9 +305,9 @@ def joint_path(bodies: MjcfBodies, body: str) -> list[str]:
     """Return the names of the joints between the world and a body, the innermost last."""
     names: list[str] = []
     while body != WORLD:
-        names = [*(joint.name for joint in bodies.bodies[body].joints), *names]
+        names += [joint.name for joint in reversed(bodies.bodies[body].joints)]
         body = bodies.bodies[body].parent
-    return names
+    return names[::-1]
 
 
 def body_named(bodies: MjcfBodies, reader: Attributes, element: XmlElement, attribute: str) -> str:

@@ -15,6 +15,9 @@ from mbfmu.model.mjcf.tendons import Tendon
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import XmlElement
 
+MOST = 5_000
+"""Largest number of equalities."""
+
 
 @dataclass(frozen=True)
 class Closure:
@@ -89,16 +92,19 @@ def equalities_of(
     idle: list[str] = []
     guessed: set[str] = set()
     on = settings.flags["equality"] and settings.flags["constraint"]
+    poses = poses_of(bodies) if any(root.all("equality")) else {}
     count = 0
     for group in root.all("equality"):
         for item in group.children:
             count += 1
+            if count > MOST:
+                raise reader.error(item, ModelError(f"more than {MOST} equalities"))
             filled = defaults.filled(item, tag="equality")
             name = item.attributes.get("name") or f"{item.tag}_{count}"
             if not on or not flag_of(reader, filled, "active", True):
                 idle.append(f"'{name}'")
             elif item.tag in {"connect", "weld"}:
-                closures.append(_closure(reader, filled, name, bodies))
+                closures.append(_closure(reader, filled, name, bodies, poses))
                 first, second = (joint_path(bodies, body) for body in closures[-1].bodies)
                 guessed |= set(first) ^ set(second)
             elif item.tag == "joint":
@@ -113,7 +119,9 @@ def equalities_of(
     return Equalities(tuple(closures), tuple(coupled), frozenset(guessed), notices)
 
 
-def _closure(reader: Attributes, element: XmlElement, name: str, model_bodies: MjcfBodies) -> Closure:
+def _closure(
+    reader: Attributes, element: XmlElement, name: str, model_bodies: MjcfBodies, poses: Mapping[str, RigidPose]
+) -> Closure:
     rigid = element.tag == "weld"
     if rigid and reader.number(element, "torquescale", "1") <= 0:
         message = f"the equality '{name}' with torquescale=\"0\" leaves the bodies free to turn: write a <connect>"
@@ -127,7 +135,6 @@ def _closure(reader: Attributes, element: XmlElement, name: str, model_bodies: M
     bodies = (body_named(model_bodies, reader, element, "body1"), body_named(model_bodies, reader, element, "body2"))
     if bodies[0] == bodies[1]:
         raise reader.error(element, ModelError(f"the equality '{name}' ties the body '{bodies[0]}' to itself"))
-    poses = poses_of(model_bodies)
     between = poses[bodies[0]].inverse() @ poses[bodies[1]]
     if not rigid:
         reader.name(element, "anchor")

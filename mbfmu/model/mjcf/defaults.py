@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from mbfmu.errors import NameInUseError, UnknownNameError, nearest
 from mbfmu.model.robot.attributes import Attributes
@@ -23,11 +24,15 @@ class Defaults:
         reader: reader of attributes.
         parents: name of the class that each class is in; empty for the outermost.
         given: the elements of each class, in the order of the file.
+        merged: the attributes that elements of a tag take from a class and those around it, once they were needed.
+        laws: the laws that actuators take from a class and those around it, once they were needed.
     """
 
     reader: Attributes
     parents: dict[str, str] = field(default_factory=lambda: {MAIN: ""})
     given: dict[str, list[XmlElement]] = field(default_factory=lambda: {MAIN: []})
+    merged: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    laws: dict[str, Any] = field(default_factory=dict)
 
     def chain(self, element: XmlElement, inherited: str) -> list[str]:
         """Return the classes that an element takes attributes from, the outermost first.
@@ -39,21 +44,22 @@ class Defaults:
         Raises:
             UnknownNameError: there is no such class.
         """
+        name = self.class_of(element, inherited)
+        classes: list[str] = []
+        while name:
+            classes.append(name)
+            name = self.parents[name]
+        return classes[::-1]
+
+    def class_of(self, element: XmlElement, inherited: str) -> str:
+        """Return the innermost class that an element takes attributes from; see `chain`."""
         name = element.attributes.get("class", inherited) or MAIN
         if name not in self.parents:
             message = UnknownNameError(
                 f"<{element.tag}>: there is no default class '{name}'; {nearest(name, self.parents)}"
             )
             raise self.reader.error(element, message)
-        classes: list[str] = []
-        while name:
-            classes.insert(0, name)
-            name = self.parents[name]
-        return classes
-
-    def elements(self, element: XmlElement, tags: tuple[str, ...], inherited: str) -> list[XmlElement]:
-        """Return the elements of some tags in the classes of an element, the outermost first."""
-        return [item for name in self.chain(element, inherited) for item in self.given[name] if item.tag in tags]
+        return name
 
     def filled(self, element: XmlElement, inherited: str = "", tag: str = "") -> XmlElement:
         """Return an element with the attributes of its classes, where it has none of its own.
@@ -63,12 +69,22 @@ class Defaults:
             inherited: class that the elements around it set.
             tag: tag of such elements in the classes; empty for its own.
         """
-        merged: dict[str, str] = {}
-        for item in (*self.elements(element, (tag or element.tag,), inherited), element):
-            if any(name in item.attributes for name in ORIENTATIONS):
-                merged = {name: value for name, value in merged.items() if name not in ORIENTATIONS}
-            merged = over(merged, item.attributes)
-        return replace(element, attributes=merged)
+        key = self.class_of(element, inherited), tag or element.tag
+        if key not in self.merged:
+            merged: dict[str, str] = {}
+            for name in self.chain(element, inherited):
+                for item in self.given[name]:
+                    if item.tag == key[1]:
+                        merged = _with(merged, item.attributes)
+            self.merged[key] = merged
+        return replace(element, attributes=_with(self.merged[key], element.attributes))
+
+
+def _with(before: Mapping[str, str], attributes: Mapping[str, str]) -> dict[str, str]:
+    """Return attributes of classes with those of an element over them, whose orientation replaces any other."""
+    if any(name in attributes for name in ORIENTATIONS):
+        before = {name: value for name, value in before.items() if name not in ORIENTATIONS}
+    return over(before, attributes)
 
 
 def over(before: Mapping[str, str], attributes: Mapping[str, str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Geoms: the mass they give to bodies, and how they look."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PureWindowsPath
 
 import numpy as np
@@ -52,11 +52,13 @@ class Meshes:
         reader: reader of attributes.
         settings: settings of the model.
         elements: elements by name, with their defaults filled in.
+        solids: the solids by the name of the mesh, once they were needed.
     """
 
     reader: Attributes
     settings: Settings
     elements: Mapping[str, XmlElement]
+    solids: dict[str, MassShare] = field(default_factory=dict)
 
     def element(self, geom: XmlElement, name: str) -> XmlElement:
         """Return the mesh that a geom names.
@@ -87,6 +89,8 @@ class Meshes:
             ValueRangeError: it encloses no volume.
         """
         mesh = self.element(geom, name)
+        if name in self.solids:
+            return self.solids[name]
         kind = choice(self.reader, mesh, "inertia", "legacy", KINDS)
         frame, scale = self.frame(mesh)
         try:
@@ -94,7 +98,8 @@ class Meshes:
             solid = solid_of((vertices - frame.r) @ frame.R * scale, triangles, kind)
         except MbfmuError as error:
             raise self.reader.error(mesh, error) from None
-        return replace(solid, axes=solid.pose.R)
+        self.solids[name] = replace(solid, axes=solid.pose.R)
+        return self.solids[name]
 
     def _surface(self, mesh: XmlElement) -> tuple[Array, Triangles]:
         if "vertex" not in mesh.attributes:

@@ -104,12 +104,16 @@ def stated(defaults: Defaults, element: XmlElement) -> tuple[XmlElement, Actuato
     Raises:
         ModelError: it has a number without meaning.
     """
-    states: list[ActuatorState] = [ActuatorState({}, ActuatorLaw(), "")]
-    for name in defaults.chain(element, ""):
-        states.append(states[-1])
-        for item in defaults.given[name]:
-            if item.tag in (*AFFINE, *OTHERS):
-                states[-1] = _after(defaults.reader, item, states)
+    innermost = defaults.class_of(element, "")
+    if innermost not in defaults.laws:
+        states: list[ActuatorState] = [ActuatorState({}, ActuatorLaw(), "")]
+        for name in defaults.chain(element, ""):
+            states.append(states[-1])
+            for item in defaults.given[name]:
+                if item.tag in (*AFFINE, *OTHERS):
+                    states[-1] = _after(defaults.reader, item, states)
+        defaults.laws[innermost] = states
+    states = defaults.laws[innermost]
     last = _after(defaults.reader, element, [*states, states[-1]])
     return replace(element, attributes=last.attributes), last.law
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
 from mbfmu.errors import ModelFileError, ValueRangeError
-from mbfmu.model.mjcf.polygons import triangles_of
+from mbfmu.model.mjcf.polygons import all_triangles
 from mbfmu.model.mjcf.solids import MassShare
 from mbfmu.model.robot.robot import Array
 from mbfmu.model.source import read_bytes
@@ -18,6 +18,8 @@ LARGEST = 200_000_000
 """Largest number of bytes of a file."""
 THINNEST = 1e-14
 """Smallest volume of a mesh, m3."""
+LARGEST_SIZE = 1e30
+"""Largest coordinate of a corner, m."""
 Triangles = npt.NDArray[np.int64]
 
 
@@ -26,6 +28,7 @@ def read_mesh(path: Path) -> tuple[Array, Triangles]:
 
     Raises:
         ModelFileError: the file is missing or of another format, or holds no triangles.
+        ValueRangeError: its polygons have too many corners.
     """
     content = read_bytes(path, LARGEST)
     try:
@@ -72,7 +75,7 @@ def _obj(content: bytes) -> tuple[Array, Triangles]:
         elif word in {"o", "g"}:
             complete = bool(polygons)
     single = np.array(vertices, dtype=np.float32).reshape(-1, 3)  # as an STL file has them, and MuJoCo takes them
-    triangles = [item for corners in polygons for item in triangles_of(single, corners)]
+    triangles = all_triangles(single, polygons)
     return single.astype(np.float64), np.array(triangles, dtype=np.int64).reshape(-1, 3)
 
 
@@ -89,6 +92,9 @@ def solid_of(vertices: Array, triangles: Triangles, kind: str) -> MassShare:
     Raises:
         ValueRangeError: the mesh encloses no volume.
     """
+    size = float(np.abs(vertices).max(initial=0.0))
+    if not size <= LARGEST_SIZE:
+        raise ValueRangeError(f"a corner of the mesh lies {size:g} m away: nothing is larger than {LARGEST_SIZE:g} m")
     if kind == "convex" or not len(triangles):
         vertices, triangles = _hull(vertices)
     a, b, c = (vertices[triangles[:, k]] for k in range(3))

@@ -64,7 +64,7 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
         ModelError: the model is invalid, or has what a system cannot have.
     """
     choices = options or RobotOptions()
-    root = read_document(path)
+    root = read_document(path, choices.outside)
     source = SourceText(str(path), path.parent)
     reader = Attributes(source)
     left = Counter(unread(reader, root))

@@ -1,15 +1,44 @@
 """Polygons of OBJ files as triangles, cut as tinyobjloader cuts them, by which MuJoCo reads such files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.errors import ValueRangeError
+
 Array = npt.NDArray[np.float32]
+Corners = tuple[int, int, int]
+WORK = 100_000_000
+"""Largest number of corners that are looked at in polygons of a file, which takes some five seconds."""
+FIXED = 1_000
+"""Number of corners that are looked at in the time that an attempt takes besides."""
+SHORT = 100
+"""Largest number of corners of polygons whose usual attempts, three a corner, are no such work: files have many."""
 
 
-def triangles_of(vertices: Array, corners: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return the triangles of a polygon as numbers of vertices.
+def all_triangles(vertices: Array, polygons: Iterable[Sequence[int]]) -> list[Corners]:
+    """Return the triangles of polygons as numbers of vertices.
+
+    Args:
+        vertices: shape (n, 3), single precision, m.
+        polygons: numbers of the vertices of each polygon, in order.
+
+    Raises:
+        ValueRangeError: polygons have so many corners that cutting them takes too long.
+    """
+    triangles: list[Corners] = []
+    left = WORK
+    for corners in polygons:
+        each, usual = FIXED + len(corners), 3 * len(corners) if len(corners) <= SHORT else 0
+        cut, tried = triangles_of(vertices, corners, usual + left // each)
+        triangles += cut
+        left -= max(0, tried - usual) * each
+    return triangles
+
+
+def triangles_of(vertices: Array, corners: Sequence[int], most: int) -> tuple[list[Corners], int]:
+    """Return the triangles of a polygon as numbers of vertices, and how many attempts to cut one off it took.
 
     Four corners are cut along the shorter diagonal. More lose ears in turn: corners that do not bend against the sense
     in which their first side goes round the origin. That may be the wrong sense of a concave polygon, whose triangles
@@ -18,17 +47,25 @@ def triangles_of(vertices: Array, corners: Sequence[int]) -> list[tuple[int, int
     Args:
         vertices: shape (n, 3), single precision, m.
         corners: numbers of the polygon's vertices, in order.
+        most: largest number of attempts.
+
+    Raises:
+        ValueRangeError: it takes more.
     """
     if len(corners) == 4:
         a, b, c, d = corners
         first, second = (np.sum((vertices[i] - vertices[k]) ** 2) for i, k in ((a, c), (b, d)))
-        return [(a, b, c), (a, c, d)] if first < second else [(a, b, d), (b, c, d)]
-    triangles: list[tuple[int, int, int]] = []
-    rest = list(corners)
+        return ([(a, b, c), (a, c, d)] if first < second else [(a, b, d), (b, c, d)]), 0
+    triangles: list[Corners] = []
+    rest, tried = list(corners), 0
     at, before, left = 0, len(rest), len(rest)
     with np.errstate(all="ignore"):
         flat = vertices[:, _plane(vertices[rest])] if len(rest) > 3 else vertices
         while len(rest) > 3 and left > 0:
+            tried += 1
+            if tried > most:
+                message = f"a polygon of {len(corners)} corners takes too long to cut into triangles: use shorter ones"
+                raise ValueRangeError(message)
             left, before = (left - 1 if len(rest) == before else len(rest)), len(rest)
             turned = np.roll(rest, -at).tolist()
             if _is_ear(flat[turned[:3]], flat[turned[3:]]):
@@ -39,7 +76,7 @@ def triangles_of(vertices: Array, corners: Sequence[int]) -> list[tuple[int, int
             at %= len(rest)
     if len(rest) == 3:
         triangles.append((rest[0], rest[1], rest[2]))
-    return triangles
+    return triangles, tried
 
 
 def _plane(corners: Array) -> tuple[int, int]:

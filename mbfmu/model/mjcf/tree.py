@@ -1,6 +1,8 @@
 """Bodies of a model -> Robot: links and joints one after the other."""
 
+from collections import ChainMap
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +43,8 @@ def robot_of(
     links = {WORLD: RobotLink(WORLD, 1, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))}
     joints: dict[str, RobotJoint] = {}
     taken = {**bodies.joints, **bodies.bodies}
+    taken_by_links: ChainMap[str, Any] = ChainMap(taken, links)
+    taken_by_joints: ChainMap[str, Any] = ChainMap(taken, joints)
 
     def add(joint: RobotJoint, body: ModelBody | None) -> None:
         joints[joint.name] = joint
@@ -55,7 +59,7 @@ def robot_of(
             else:
                 at = last if joint.kind == "slide" else joint.r
             end = index == len(body.joints) - 1 and not at.any()
-            child = body.name if end else unlike(f"{body.name}_part{index + 1}", {**taken, **links})
+            child = body.name if end else unlike(f"{body.name}_part{index + 1}", taken_by_links)
             origin = before @ RigidPose(at - last, np.eye(3)) @ _back(joint)
             start = starts.get(joint.name, JointStart())
             item = RobotJoint(
@@ -69,7 +73,7 @@ def robot_of(
             parent, before, last = child, HERE, at
         if body.name not in links:
             before = before @ RigidPose(-last, np.eye(3))
-            tie = unlike(f"{body.name}_fixed", {**taken, **joints})
+            tie = unlike(f"{body.name}_fixed", taken_by_joints)
             none = Limit()
             origin_of = Origin.of(before.r, before.R)
             add(

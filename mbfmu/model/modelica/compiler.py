@@ -1,19 +1,19 @@
 """Modelica's text -> the flat model, by the compiler rumoca."""
 
 import re
-import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from mbfmu.base import extras
 from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UnknownNameError, UsageError, nearest
+from mbfmu.model.apart import run_apart
+from mbfmu.model.modelica.bounds import check_bounds
 from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.modifiers import check_names, check_nesting
 from mbfmu.model.modelica.stubs import whole
 from mbfmu.model.source import SourceText
 
-FILE = "input.mo"
-"""Name of the text in the compiler's messages."""
 NAME = r"[A-Za-z_]\w*"
 CLASS = re.compile(
     rf"\b(?P<partial>partial\s+)?(?P<kind>model|class|block|package|connector|record|function|type|operator)\s+"
@@ -26,18 +26,28 @@ SOURCE = re.compile(
 """Declaration of a torque or force with an input."""
 WITHIN = re.compile(r"\s*within\b([\s\w.]*);", re.ASCII)
 """Beginning of a file that names the package it belongs to."""
-DEEPEST = 60
-"""Deepest nesting of parentheses; a compiler that recurses without limit could end the process."""
+BLANK = re.compile(r'"|/\*|//')
+"""Beginning of a string or a comment."""
+ENDS = {'"': re.compile(r'\\.|"', re.DOTALL), "/*": re.compile(r"\*/"), "//": re.compile(r"\n|\Z")}
+"""Ends of strings and comments, and pairs of signs that are none, by their beginnings."""
 
 
-def plain(text: str) -> str:
-    """Return a text in which comments and strings are blank, at the same lines and columns."""
-    return re.sub(
-        r'"(?:\\.|[^"\\])*"|/\*.*?\*/|//[^\n]*',
-        lambda match: re.sub(r"[^\n]", " ", match[0]),
-        text,
-        flags=re.DOTALL,
-    )
+def plain(text: str, source: SourceText) -> str:
+    """Return a text in which comments and strings are blank, at the same lines and columns.
+
+    Raises:
+        ModelFileError: one of them does not end.
+    """
+    pieces, position = [], 0
+    while match := BLANK.search(text, position):
+        ends = (item.end() for item in ENDS[match[0]].finditer(text, match.end()) if not item[0].startswith("\\"))
+        end = next(ends, None)
+        if end is None:
+            what = "string" if match[0] == '"' else "comment"
+            raise source.error(text.count("\n", 0, match.start()) + 1, f"a {what} does not end")
+        pieces += [text[position : match.start()], re.sub(r"[^\n]", " ", text[match.start() : end])]
+        position = end
+    return "".join([*pieces, text[position:]])
 
 
 def models_in(text: str) -> Iterator[str]:
@@ -72,7 +82,8 @@ def flat_model(text: str, model: str, source: SourceText) -> tuple[str, dict[str
         ModelFileError: the text has a mistake, or a class that is not read.
     """
     # which model: the one named, else the last of the file
-    code = plain(text)
+    code = plain(text, source)
+    check_bounds(code, source)
     within = WITHIN.match(code)
     home = re.sub(r"\s", "", within[1]) if within else ""
     known = list(models_in(code))
@@ -82,34 +93,21 @@ def flat_model(text: str, model: str, source: SourceText) -> tuple[str, dict[str
         model = model.removeprefix(f"{home}.")
     if model and model not in known:
         raise source.error(1, UnknownNameError(f"there is no model '{model}'; {nearest(model, known)}"))
-    # what the compiler cannot take or loses is refused first
-    depth = 0
-    for position, sign in enumerate(code):
-        depth += (sign in "([{") - (sign in ")]}")
-        if depth > DEEPEST:
-            raise source.error(code.count("\n", 0, position) + 1, "parentheses are nested too deeply")
+    # what the compiler loses is refused first
     check_nesting(code, source)
     chosen = model or known[-1]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import rumoca
-    except ImportError:
-        raise UsageError(f"a .mo file needs rumoca: {extras.command('modelica')}") from None
+    if find_spec("rumoca") is None:
+        raise UsageError(f"a .mo file needs rumoca: {extras.command('modelica')}")
     # the compiler gets the declarations of the library in front, on lines that keep the user's numbers
     kept = re.sub(r"[^\n]", " ", text[: within.end()]) + text[within.end() :] if within else text
-    everything = whole(kept, home)
-    try:
-        flat: dict[str, Any] = (
-            rumoca.Session().loads(everything, model=f"{home}.{chosen}" if home else chosen).to_dict("flat")
-        )
-    except rumoca.RumocaError as error:
-        message = next((item.message for item in rumoca.validate_source(everything, filename=FILE)), str(error))
-        raise _mistake(message if "\u256d" in message else str(error), code, source) from None
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt | SystemExit):
-            raise
-        raise source.error(1, f"the compiler gave up: {str(error)[:200]}") from None
+    job = {"text": whole(kept, home), "model": f"{home}.{chosen}" if home else chosen}
+    outcome = run_apart("mbfmu.model.modelica.flatten", job, source, "the compiler rumoca")
+    if "failure" in outcome:
+        raise source.error(1, f"the compiler gave up: {outcome['failure']}")
+    if "flat" not in outcome:
+        message, said = outcome["mistake"], outcome["said"]
+        raise _mistake(said if "\u256d" in said else message, code, source)
+    flat: dict[str, Any] = outcome["flat"]
     check_names(code, flat["variables"], source)
     return chosen, flat
 

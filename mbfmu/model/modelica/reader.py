@@ -1,5 +1,6 @@
 """Modelica -> System: components of the flat model, what connects them, and the user's parameters."""
 
+import math
 import re
 import warnings
 from collections.abc import Iterable
@@ -28,6 +29,8 @@ BODY = re.compile(r"\.Parts\.(Body\w*|PointMass)$")
 """Paths of the classes that have mass."""
 LARGEST = 1_000_000
 """Largest number of bytes of a file."""
+MOST = 1_000_000
+"""Largest number of numbers of the flat model."""
 
 
 def read_modelica(path: Path, model: str = "") -> System:
@@ -53,9 +56,15 @@ def read_modelica(path: Path, model: str = "") -> System:
     if "\0" in text:
         raise source.error(1, "not a text: it has zero bytes")
     name, flat = flat_model(text, model, source)
-    flat_system = _Flat(source, plain(text), flat)
+    if (count := sum(math.prod(item["dims"]) for item in flat["variables"].values())) > MOST:
+        raise source.error(1, ModelError(f"arrays of {count} numbers together: at most {MOST} are read"))
+    flat_system = _Flat(source, plain(text, source), flat)
     try:
         system = flat_system.system(name)
+    except RecursionError:
+        raise source.error(
+            flat_system.line, ModelError("parameters follow from each other in too long a row")
+        ) from None
     except MbfmuError as error:
         if str(error).startswith(f"'{source.name}'"):
             raise

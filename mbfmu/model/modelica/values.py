@@ -12,6 +12,8 @@ from mbfmu.model.robot.assembly import identifier
 
 Nested: TypeAlias = Any
 """A value, or a list of values."""
+MOST = 100_000
+"""Largest number of numbers that ``fill`` gives."""
 SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Exp": "**", "Lt": "<", "Le": "<=", "Gt": ">", "Ge": ">=",
          "AddElem": "+", "SubElem": "-", "MulElem": "*", "DivElem": "/", "ExpElem": "**", "And": "*"}  # fmt: skip
 CALLS = {"Sqrt": "sqrt", "Exp": "exp", "Log": "log", "Abs": "abs", "Sin": "sin", "Cos": "cos", "Tan": "tan",
@@ -93,8 +95,11 @@ class Values:
                 return result
             case "BuiltinCall" if item["function"] == "Fill":
                 first, *sizes = map(self.value, item["args"])
-                for size in reversed(sizes):
-                    first = [first] * round(self.number(size))
+                counts = [self.number(size) for size in sizes]
+                if not 0 <= math.prod(counts) <= MOST:
+                    raise ModelError(f"fill(...) of {math.prod(counts):g} numbers: at most {MOST} are read")
+                for size in reversed(counts):
+                    first = [first] * round(size)
                 return first
             case "BuiltinCall" if item["function"] in CALLS:
                 arguments = ", ".join(text(self.value(entry)) for entry in item["args"])

@@ -10,7 +10,9 @@ from mbfmu.model.source import SourceText
 
 GREATEST = 1e30
 """Largest magnitude of a number, beyond which it is a mistake."""
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+LEAST = 1e-30
+"""Magnitude of a number below which it counts as zero, as products and quotients of such numbers leave their range."""
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,10 @@ class Attributes:
             raise self.error(element, f"{shown}: it needs {count} number(s), not {len(words)}")
         numbers = []
         for word in words:
-            if not NUMBER.fullmatch(word) or abs(float(word)) > GREATEST:
+            value = float(word) if NUMBER.fullmatch(word) else math.inf
+            if abs(value) > GREATEST:
                 raise self.error(element, ValueRangeError(f"{shown}: {word} is not a number that a robot can have"))
-            numbers.append(float(word))
+            numbers.append(0.0 if 0 < abs(value) < LEAST else value)
         return tuple(numbers)
 
     def number(self, element: XmlElement, attribute: str, default: str, least: float = -math.inf) -> float:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbfmu.errors import MOST_SAID
+from mbfmu.errors import MOST_SAID, ModelError
 from mbfmu.model.physical import unphysical
 from mbfmu.model.robot.robot import AXIAL, DUST, Array, Robot, RobotJoint, RobotLink
 
-LARGE = 500
-"""Largest number of joints of a robot whose mass matrix is computed, which takes a second."""
+LARGE, MOST = 500, 2_000
+"""Largest number of joints of a robot whose mass matrix is computed, which takes a second: as it is useful, and as a
+mimicking joint without mass or a damping ratio needs it."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,13 @@ def accelerations_of_axes(robot: Robot, start: Mapping[str, float]) -> tuple[lis
     Args:
         robot: the robot.
         start: coordinate of each joint with an axis.
+
+    Raises:
+        ModelError: it has too many joints.
     """
+    if len(robot.joints) > MOST:
+        message = f"a robot of {len(robot.joints)} joints has no mass matrix here, which this one needs: at most {MOST}"
+        raise robot.source.error(robot.links[robot.root].line, ModelError(message))
     bodies = rigid_bodies(robot)
     columns: dict[str, tuple[Array, Array]] = {}  # velocity per rate: of the world's origin, and angular
     frames = {robot.root: (np.eye(3), np.zeros(3))}

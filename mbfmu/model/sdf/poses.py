@@ -61,32 +61,35 @@ class Poses:
     children: Mapping[str, str]
     poses: dict[str, Array] = field(default_factory=lambda: {MODEL: np.eye(4)})
 
-    def of(self, name: str, asking: XmlElement, way: tuple[str, ...] = ()) -> Array:
+    def of(self, name: str, asking: XmlElement) -> Array:
         """Return the pose of a named element in the frame of the model, shape (4, 4).
 
         Args:
             name: its name.
             asking: element that names it, for messages.
-            way: names of the elements whose poses lead here.
 
         Raises:
             UnknownNameError: there is no such element.
             ModelError: poses are relative to each other in a circle.
         """
-        if name in self.poses:
-            return self.poses[name]
-        if name not in self.elements:
-            message = f"there is no link, joint or frame '{name}'; {nearest(name, self.elements)}"
-            raise self.reader.error(asking, UnknownNameError(message))
-        if name in way:
-            raise self.reader.error(asking, ModelError(f"the pose of '{name}' is relative to itself"))
-        element = self.elements[name]
-        pose = self.reader.one(element, "pose")
-        default = {"joint": self.children.get(name, MODEL), "frame": element.attributes.get("attached_to", MODEL)}
-        base = pose.attributes.get("relative_to") or default.get(element.tag) or MODEL
-        made: Array = self.of(base, pose, (*way, name)) @ own_pose(self.reader, element)
-        self.poses[name] = made
-        return made
+        # inwards along the elements that the poses are relative to, up to one that is known
+        way: dict[str, None] = {}
+        while name not in self.poses:
+            if name not in self.elements:
+                message = f"there is no link, joint or frame '{name}'; {nearest(name, self.elements)}"
+                raise self.reader.error(asking, UnknownNameError(message))
+            if name in way:
+                raise self.reader.error(asking, ModelError(f"the pose of '{name}' is relative to itself"))
+            way[name] = None
+            element = self.elements[name]
+            asking = self.reader.one(element, "pose")
+            default = {"joint": self.children.get(name, MODEL), "frame": element.attributes.get("attached_to", MODEL)}
+            name = asking.attributes.get("relative_to") or default.get(element.tag) or MODEL
+        # outwards again, where each pose follows from the one before
+        pose = self.poses[name]
+        for name in reversed(way):
+            pose = self.poses[name] = pose @ own_pose(self.reader, self.elements[name])
+        return pose
 
     def in_frame(self, element: XmlElement, of: str) -> Array:
         """Return the pose of an element without a name of its own, as an <inertial> or a <visual>, seen from a link.

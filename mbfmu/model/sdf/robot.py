@@ -32,6 +32,8 @@ from mbfmu.model.source import SourceText, read_bytes
 
 LARGEST = 10_000_000
 """Largest number of bytes of a file."""
+MOST = 5_000
+"""Largest number of links of a model."""
 KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed", "ball": "ball",
          "universal": "revolute", "revolute2": "revolute"}  # fmt: skip
 """Kind of a robot's joint for each type; the last two are two such joints."""
@@ -114,9 +116,12 @@ class _Model:
                     raise reader.error(item, NameInUseError(f"there are two things named '{name}': rename one"))
                 named[name] = item
         links = {name: item for name, item in named.items() if item.tag == "link"}
-        if not links:
-            raise reader.error(model, ModelError("a <model> needs at least one <link>"))
-        ends = {name: self.ends(name, item, named, links) for name, item in named.items() if item.tag == "joint"}
+        if not 0 < len(links) <= MOST:
+            raise reader.error(
+                model, ModelError(f"a <model> has at least one <link> and at most {MOST}, not {len(links)}")
+            )
+        carriers = _carriers(named)
+        ends = {name: self.ends(name, item, carriers, links) for name, item in named.items() if item.tag == "joint"}
         poses = Poses(reader, named, {name: self.end(named[name], "child") for name in ends})
         placed = self.placed(poses)
         link_notices: list[str] = []
@@ -148,15 +153,13 @@ class _Model:
         return Robot(model.attributes.get("name", "model"), source, links_read, joints, WORLD, notices, "SDF")
 
     def ends(
-        self, name: str, element: XmlElement, named: Mapping[str, XmlElement], links: Mapping[str, XmlElement]
+        self, name: str, element: XmlElement, carriers: Mapping[str, str], links: Mapping[str, XmlElement]
     ) -> tuple[str, str]:
         """Return the links that a joint joins; a frame stands for the link it is attached to."""
         ends = []
         for tag in ("parent", "child"):
-            end = self.end(element, tag)
-            for _ in named:  # frames attached to frames; a circle of them ends as an unknown link
-                if end in named and named[end].tag == "frame":
-                    end = named[end].attributes.get("attached_to", end)
+            stated = self.end(element, tag)
+            end = carriers.get(stated, stated)
             if end not in links and not (tag == "parent" and end == WORLD):
                 message = f"joint '{name}': there is no link '{end}' for its <{tag}>; {nearest(end, links)}"
                 raise self.reader.error(self.reader.one(element, tag), UnknownNameError(message))
@@ -383,6 +386,18 @@ class _Model:
         counts = [f"{count} <{tag}>" for tag, count in tags.most_common()]
         if counts:
             yield "not used: " + first_of(counts)
+
+
+def _carriers(named: Mapping[str, XmlElement]) -> dict[str, str]:
+    """Return what each frame is attached to in the end, by name; frames in a circle are attached to one of them."""
+    carriers: dict[str, str] = {}
+    for name in (name for name, item in named.items() if item.tag == "frame"):
+        way: dict[str, None] = {}
+        while name not in way and name not in carriers and name in named and named[name].tag == "frame":
+            way[name] = None
+            name = named[name].attributes.get("attached_to", name)
+        carriers |= dict.fromkeys(way, carriers.get(name, name))
+    return carriers
 
 
 def _bare(name: str, line: int, kind: str, parent: str, child: str, pose: Array) -> RobotJoint:

@@ -368,7 +368,11 @@ def _robot(document: Document, table: dict[str, Any], at_table: KeyPath) -> Syst
         raise document.at(here, "a system is based on one robot: leave robot or urdf out")
     kinds: dict[str, Any] = {
         "file": str,
-        **{item.name: type(getattr(RobotOptions(), item.name)) for item in fields(RobotOptions)},
+        **{
+            item.name: type(getattr(RobotOptions(), item.name))
+            for item in fields(RobotOptions)
+            if item.name != "outside"  # a document stays in its folder
+        },
     }
     if at_table:
         raise document.at(here, f"a sub-system is no robot, which has a world of its own: name the {name} at the top")

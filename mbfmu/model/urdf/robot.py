@@ -53,7 +53,8 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
     content, source = read_bytes(path, LARGEST), SourceText(str(path), path.parent)
     root = elements_of(content, source)
     if macro := first_macro(root):
-        content, source = expanded(path, source, macro, choices), SourceText(f"{path} as xacro expands it", path.parent)
+        content = expanded(path, source, macro, choices, LARGEST)
+        source = SourceText(f"{path} as xacro expands it", path.parent)
         root = elements_of(content, source)
     return _robot(root, source, choices)
 
