@@ -10,7 +10,7 @@ from mbfmu.model.source import SourceText
 
 GREATEST = 1e30
 """Largest magnitude of a number, beyond which it is a mistake."""
-LEAST = 1e-30
+LEAST = 1e-60
 """Magnitude of a number below which it counts as zero, as products and quotients of such numbers leave their range."""
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 

@@ -116,10 +116,10 @@ class _Model:
                     raise reader.error(item, NameInUseError(f"there are two things named '{name}': rename one"))
                 named[name] = item
         links = {name: item for name, item in named.items() if item.tag == "link"}
-        if not 0 < len(links) <= MOST:
-            raise reader.error(
-                model, ModelError(f"a <model> has at least one <link> and at most {MOST}, not {len(links)}")
-            )
+        if not links:
+            raise reader.error(model, ModelError("a <model> needs at least one <link>"))
+        if len(links) > MOST:
+            raise reader.error(model, ModelError(f"a <model> has at most {MOST} links, not {len(links)}"))
         carriers = _carriers(named)
         ends = {name: self.ends(name, item, carriers, links) for name, item in named.items() if item.tag == "joint"}
         poses = Poses(reader, named, {name: self.end(named[name], "child") for name in ends})
