@@ -29,7 +29,7 @@ SOON = 10.0
 """Longest time that an answer may take, s: a hundred times as long as on a machine with nothing else to do."""
 LONGEST = 2_000
 """Largest number of characters of a message."""
-NUMBERS = b"0 -0 -1 1e-320 1e-59 1e-61 1e30 1e31 1e308 1e999 nan inf -inf 0x10 1_0 1. .5 99999999999999999999 1e2e3".split()
+NUMBERS = b"0 -0 -1 1e-320 1e-59 1e-61 1e30 1e308 1e999 nan inf 0x10 1_0 1. .5 99999999999 1e2e3".split()
 DEEP = (b"(", b"[", b"{", b"-", b"+1", b"not ", b'"', b"/*", b"<body>", b"<link>", b"<!--", b"<frame>", b"a.", b"\0")
 """Signs that are repeated, such as those that open something."""
 NUMBER = re.compile(rb"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
