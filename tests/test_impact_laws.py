@@ -38,7 +38,7 @@ from mbfmu.model import (
 from mbfmu.prepared.prepare import Prepared, prepare
 
 Array = np.ndarray[Any, Any]
-Law = Literal["newton", "poisson"]
+Law = Literal["newton", "poisson", "sequence"]
 LAWS: tuple[Law, ...] = ("newton", "poisson")
 
 
@@ -78,6 +78,21 @@ def touching(laws: tuple[Law, ...]) -> LagrangianSystem:
         ),
         contacts=tuple(
             Contact(f"c_{i}", gap=f"x_{i}", restitution=f"e_{i}", impact_law=law) for i, law in enumerate(laws, 1)
+        ),
+    )  # fmt: skip
+
+
+RATES = tuple(f"der(x_{i})" for i in range(4))
+"""Names of the rates of four balls."""
+
+
+def row(law: Law) -> LagrangianSystem:
+    """Return four balls in a row that touch, with e = 1."""
+    return LagrangianSystem(
+        "row", tuple(Coordinate(f"x_{i}", "m", float(i), 0.0) for i in range(4)),
+        " + ".join(f"m_{i}*der(x_{i})**2/2" for i in range(4)), parameters=numbers(m_0=1, m_1=1, m_2=1, m_3=1),
+        contacts=tuple(
+            Contact(f"c_{i}", gap=f"x_{i + 1} - x_{i} - 1", restitution=1.0, impact_law=law) for i in range(3)
         ),
     )  # fmt: skip
 
@@ -181,6 +196,52 @@ def test_a_rod_whose_ends_differ_leaves_the_ground_as_its_law_has_it(law: Law, e
     assert late < 1e-3
     assert found == pytest.approx(wanted, abs=1.5 * 9.81 * late + 1e-9)
     assert event.y["still.closed"] == (not rises)
+
+
+# -- one after the other ---------------------------------------------------------------------------------------------
+
+
+def in_turn(A: Array, v: Array, e: Array) -> Array:
+    """Return the rates after impacts of gaps that are the coordinates, of which the fastest hits until none closes."""
+    v = v.copy()
+    while (i := int(np.argmin(v))) >= 0 and v[i] < -1e-10:
+        v += A[:, i] * -(1 + e[i]) * v[i] / A[i, i]
+    return v
+
+
+@examples(2)
+@given(
+    masses=st.lists(st.floats(0.5, 2.0), min_size=4, max_size=4),
+    speeds=st.lists(st.floats(-2, 2), min_size=4, max_size=4),
+)
+def test_what_hits_one_after_the_other_keeps_energy_and_momentum(masses: list[float], speeds: list[float]) -> None:
+    """Balls in a row that touch, of which each pair that closes exchanges its impulse alone."""
+    y = struck(
+        made(row, "sequence"), {f"m_{i}": m for i, m in enumerate(masses)} | dict(zip(RATES, speeds, strict=True))
+    )
+    u, m = np.array([y[name] for name in RATES]), np.array(masses)
+    gaps = np.diff(np.eye(4), axis=0)
+    wanted = in_turn(gaps @ np.diag(1 / m) @ gaps.T, gaps @ np.array(speeds), np.ones(3))
+    assert gaps @ u == pytest.approx(wanted, abs=1e-9)
+    assert m @ u == pytest.approx(m @ np.array(speeds), abs=1e-12)
+    assert m @ u**2 == pytest.approx(m @ np.array(speeds) ** 2, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("law", "wanted"),
+    [("sequence", (0, 0, 0, 1)), ("newton", (-0.5, 0.5, 0.5, 0.5)), ("poisson", (-0.5, 0.5, 0.5, 0.5))],
+)
+def test_balls_that_touch_are_one_impact_or_as_many_as_there_are_pairs(law: Law, wanted: tuple[float, ...]) -> None:
+    """The first of four equal balls hits three at rest: by two laws these move as one body of three times its mass."""
+    y = struck(made(row, law), {"der(x_0)": 1.0})
+    assert [y[name] for name in RATES] == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("slip", [-3.0, -0.4, 0.4, 3.0])
+def test_a_single_impact_is_the_same_one_after_the_other_with_its_friction(slip: float) -> None:
+    values = {"e": 0.5, "mu": 0.3, "der(x)": slip}
+    one, other = (struck(made(leaning, law), values) for law in ("newton", "sequence"))
+    assert other == pytest.approx(one, abs=1e-12)
 
 
 # -- friction --------------------------------------------------------------------------------------------------------

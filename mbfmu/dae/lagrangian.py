@@ -271,7 +271,10 @@ class _Contacts:
         # Gaps and frictions with these laws, as functions
         return Switches(
             gaps=tuple(
-                GapSignal(item.name, item.unit, first + i, item.pull != 0, item.impact_law == "poisson")
+                GapSignal(
+                    item.name, item.unit, first + i, item.pull != 0, item.impact_law == "poisson",
+                    item.impact_law == "sequence",
+                )
                 for i, item in enumerate(self._gaps)
             ),
             frictions=tuple(

@@ -229,6 +229,20 @@ def rate_equations(dae: Dae, q: Any, s: Any, p: Any, t: float) -> tuple[Any, Arr
     return C, column(c)
 
 
+def started_rates(dae: Dae, q: Any, s: Any, p: Any, t: float) -> Array:
+    """Return the least rates that meet constraints and start values at a pose, shape (n,).
+
+    Args:
+        dae: the equations.
+        q: coordinates, shape (n,).
+        s: start values of the assembly, shape (number of them,).
+        p: parameters, shape (n_p,).
+        t: time, s.
+    """
+    C, c, _ = _rate_rows(dae)(q, np.zeros(dae.n), s, p, t)
+    return -np.linalg.lstsq(np.array(C), column(c), rcond=None)[0]
+
+
 def pose_equations(dae: Dae, x: Any, s: Any, p: Any, t: float) -> Array:
     """Return the derivatives of all that a pose meets or has guesses for, shape (k, n).
 

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 from mbfmu.fmu.interface import Interface, Variable, interface
 from mbfmu.kernel.failure import Bound, Facts, Quantity
+from mbfmu.prepared.failures import conflict_at
 from mbfmu.prepared.prepare import Prepared
 
 
@@ -48,4 +50,8 @@ def _quantities(items: Iterable[Variable], rates: dict[str, Variable]) -> Iterab
 def facts(prepared: Prepared) -> Facts:
     """Return the facts that messages on the steps of a model need, outside an FMU."""
     table = interface(prepared)
-    return Facts(prepared.dae.name, table.guards, **quantities(table), remedies=table.remedies)
+
+    def cause(x: Any, p: Any, t: float) -> str:
+        return conflict_at(prepared, x, p, t)
+
+    return Facts(prepared.dae.name, table.guards, **quantities(table), remedies=table.remedies, cause=cause)

@@ -16,6 +16,7 @@ from mbfmu.dae.states import indicator_signals, rate_signals, state_places, stat
 from mbfmu.fmu.dependencies import bound_on, initial_dependencies, running_dependencies
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
+from mbfmu.kernel.failure import Quantity
 from mbfmu.model.mechanism import FIXED
 from mbfmu.model.variable_type import VariableType
 from mbfmu.prepared.failures import remedies
@@ -130,12 +131,16 @@ class Watched:
         energies: indices of that output, of the kinetic and of the potential energy; empty: it has none.
         residual: index of the largest residual of the constraints on the coordinates; None: there is none.
         limit: product of a step and a rate, rad, from which on errors of the stepper grow; None: it is not watched.
+        states: coordinates and first-order states, with their usual sizes.
+        halves: whether steps are tried again with half the length.
     """
 
     constant: Conserved
     energies: tuple[int, ...]
     residual: int | None
     limit: float | None
+    states: tuple[Quantity, ...]
+    halves: bool
 
 
 @dataclass(frozen=True)
@@ -333,7 +338,10 @@ def _watched(prepared: Prepared, corrections: int) -> Watched:
     constant = prepared.outline.constant
     indices = {signal.name: index for index, signal in enumerate(prepared.dae.outputs)}
     energies = tuple(indices[name] for name in (constant.name, *STORED[1:])) if constant.name else ()
-    return Watched(constant, energies, indices.get(RESIDUAL), None if corrections else prepared.outline.limit)
+    view = prepared.outline
+    limit = None if corrections else view.limit
+    halves = view.halves and not corrections
+    return Watched(constant, energies, indices.get(RESIDUAL), limit, view.states, halves)
 
 
 def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tuple[ParameterSignal, ...]:

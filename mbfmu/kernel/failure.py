@@ -4,7 +4,7 @@ FMUs say the same in C (`suspects.h` and `not_done` in `core.c`).
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mbfmu.kernel.limits import LIMIT_SHARE, MAX_HALVINGS, MOST_EVENTS, MOST_STEPS
@@ -34,6 +34,8 @@ TRIES = 8
 """Number of times that a step is made again up to where it failed, each time less far if that fails too."""
 SUSPICIOUS = (NOT_CONVERGED, NOT_FINITE, NOT_ACCURATE, OUTPUTS_NOT_FINITE)
 """Outcomes of a step that a value out of its plausible range may have caused."""
+UNSOLVED = (NOT_CONVERGED, NOT_FINITE)
+"""Those of equations without a solution."""
 REMEDIES = {
     "NOT_CONVERGED": "take a smaller solver.step or smoother inputs",
     "NOT_FINITE": "check inputs and parameters, or take a smaller solver.step",
@@ -83,6 +85,20 @@ class Quantity(NamedTuple):
         """Return name, value and unit."""
         return f"{self.name} = {_with_unit(value, self.unit)}"
 
+    def absurd(self, value: float) -> str:
+        """Return a clause on an absurdly large value."""
+        return f"{self.shown(value)} is {abs(value) / self.usual:.2g} times its usual size"
+
+    def unresolved(self, value: float, other: float, step: float) -> str:
+        """Return a clause on a step that does not resolve the motion.
+
+        Args:
+            value: the value after the step.
+            other: that after two steps of half the length.
+            step: length of the step, s.
+        """
+        return f"a step of {step:.3g} s leads to {self.shown(value)}, and two of half the length to {other:.6g}"
+
 
 class Bound(NamedTuple):
     """The bounds of a calculated parameter.
@@ -117,6 +133,10 @@ def first_broken(bounds: Iterable[Bound], y: Sequence[float]) -> str:
     return next(filter(None, (bound.broken(y) for bound in bounds)), "")
 
 
+def _no_cause(_x: Any, _p: Any, _t: float) -> str:
+    return ""
+
+
 class Facts(NamedTuple):
     """The facts of a model that messages on its steps need.
 
@@ -128,6 +148,7 @@ class Facts(NamedTuple):
         forces: normal forces of gaps, among the outputs.
         gaps: these gaps.
         remedies: advice, by the outcome of a step.
+        cause: function (x, p, t) -> why no step leads on from a state, with what to do; empty: that is not known.
     """
 
     model: str
@@ -137,6 +158,7 @@ class Facts(NamedTuple):
     forces: Sequence[Quantity] = ()
     gaps: Sequence[Quantity] = ()
     remedies: Mapping[str, str] = REMEDIES
+    cause: Callable[[Any, Any, float], str] = _no_cause
 
     def explained(
         self, kernel: Any, status: Status, x: Vector, u: Vector, du: Vector, p: Vector, t: float, step: float,
@@ -166,6 +188,8 @@ class Facts(NamedTuple):
                 x, t = x1, begin + span
                 break
             span = moved.time - begin if moved.time - begin < span else span / 2
+        if status.code in UNSOLVED and (cause := self.cause(x, p, t)):
+            return f"{self.model}: no step from t = {status.time:.9g} s: {cause}"
         y = kernel.outputs(x, _later(u, du, t - begin), p, t)
         return self.message(status, self.suspect(_later(u, du, status.time - begin), y))
 

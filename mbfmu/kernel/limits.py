@@ -91,6 +91,16 @@ PERSISTENT = 5
 rest has exchanged next to nothing after the first ones."""
 DRIFTED = 1e-6
 """Residual of the constraints on the coordinates that gives a notice."""
+ABSURD = 1e3
+"""Ratio of a state to its usual size from which a step is tried again in halves."""
+HOPELESS = 1e12
+"""Ratio of a state to its usual size that gives a notice, whatever shorter steps give."""
+RAISED = 10.0
+"""Ratio of a state to a size at which halves gave the same, from which they are tried again."""
+UNRESOLVED = 0.1
+"""Difference of a state after a step and after its halves, relative to its size, that gives a notice."""
+INSIDE = 1e-3
+"""Depth of a gap below zero, m or rad, that gives a notice."""
 
 MACROS: Mapping[str, float] = {
     "MAX_CORRECTIONS": MAX_CORRECTIONS,
@@ -133,5 +143,10 @@ MACROS: Mapping[str, float] = {
     "UNNOTICED": UNNOTICED,
     "PERSISTENT": PERSISTENT,
     "DRIFTED": DRIFTED,
+    "ABSURD": ABSURD,
+    "HOPELESS": HOPELESS,
+    "RAISED": RAISED,
+    "UNRESOLVED": UNRESOLVED,
+    "INSIDE": INSIDE,
 }
 """The limits, by the names of their macros in C."""

@@ -12,9 +12,9 @@ from mbfmu.model.expression import Expression, constant
 
 REST = 1e-10
 """Default speed of approach, m/s or rad/s, below which a gap closes for good."""
-ImpactLaw: TypeAlias = Literal["newton", "poisson"]
-"""A law of restitution: Newton's for the speeds before and after an impact, or Poisson's for the impulses of its
-compression and expansion."""
+ImpactLaw: TypeAlias = Literal["newton", "poisson", "sequence"]
+"""A law of restitution: Newton's for the speeds before and after an impact, Poisson's for the impulses of its
+compression and expansion, or Newton's for one contact after the other."""
 NUMBERS = {
     "restitution": QuantityField("1", "restitution", min=0, max=1),
     "tangential": QuantityField("1", "tangential restitution", min=-1, max=1),
@@ -72,7 +72,8 @@ class Contact(Description):
         restitution: e, from 0 to 1, of parameters.
         pull: force, N or N.m, up to which the gap holds once it is closed, of parameters and ``time``; below 0 counts
             as 0. It presses on the friction, whose ``normal`` is f_n + pull then.
-        impact_law: ``newton``; or ``poisson``, where e is that of the impulses of expansion and compression.
+        impact_law: ``newton``; ``poisson``, where e is that of the impulses of expansion and compression; or
+            ``sequence``, Newton's for one gap after the other.
         tangential: tangential restitution, from -1 to 1, of parameters: what sticks in an impact by Newton's law leaves
             it with the slip rate -tangential times that before.
         slide: the place whose rate is the slip rate, of the same; empty: `slip` gives the rate.

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from mbfmu.dae.events.conflicts import conflict
 from mbfmu.errors import first_of
 from mbfmu.kernel import vector
 from mbfmu.kernel.failure import REMEDIES
@@ -51,6 +52,23 @@ def remedies(prepared: Prepared, corrections: int = 0) -> dict[str, str]:
         ENERGY: f"{shorter}{chosen}",
         ENERGY_CHOSEN: "take a smaller solver.tolerance",
     }
+
+
+def conflict_at(prepared: Prepared, x: Any, p: Any, t: float) -> str:
+    """Return a sentence on a contact whose equations have no solution at a state; empty: there is none.
+
+    Args:
+        prepared: the model with its stepper.
+        x: state.
+        p: parameters.
+        t: time, s.
+    """
+    dae, scheme = prepared.dae, prepared.scheme
+    if not dae.switches:
+        return ""
+    p = dae.extended(list(p))
+    q, v, _ = scheme.read(list(x)[: scheme.step.x.numel()], p, t)
+    return conflict(dae, q, v, p, t)
 
 
 def not_finite(prepared: Prepared, x: Any, u: Any, p: Any, t: float, stepped: bool = False) -> str:

@@ -9,7 +9,7 @@ import casadi as ca
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved, constant_of
 from mbfmu.dae.vibration import Vibration, quickest
-from mbfmu.kernel.failure import Bound
+from mbfmu.kernel.failure import Bound, Quantity
 from mbfmu.stepper import Scheme, Usual
 
 
@@ -33,6 +33,7 @@ class Outline(Layout):
         constant: the output that is constant without errors of the steps.
         guards: what each guard of gaps and frictions belongs to, in words.
         gaps: places among the outputs of gaps that the stepper takes without events, and may not begin below 0.
+        clearances: indices of all gaps among the outputs.
         bounds: those of calculated parameters that the parameters may leave.
         limit: product of a step and a rate, rad, from which on errors of the stepper grow; None: there is none, or it
             is not watched, as the history of a multistep method belongs to one step.
@@ -55,6 +56,7 @@ class Outline(Layout):
     constant: Conserved
     guards: tuple[str, ...]
     gaps: tuple[int, ...]
+    clearances: tuple[int, ...]
     bounds: tuple[Bound, ...]
     limit: float | None
     quickest: Vibration | None
@@ -69,6 +71,29 @@ class Outline(Layout):
     def settable(self) -> set[str]:
         """Names of the parameters and of the start values that are met."""
         return {item.name for item in (*self.parameters, *self.starts) if not item.guess}
+
+    @property
+    def states(self) -> tuple[Quantity, ...]:
+        """Coordinates and first-order states among the outputs, with their nominal or larger start values.
+
+        Of a coordinate without a nominal value it is 1.
+        """
+        begun = {item.name: abs(item.value) for item in self.starts}
+        derived = {item.derivative_of for item in self.outputs}
+        return tuple(
+            Quantity(item.name, item.unit, max(item.nominal or 1.0, begun.get(item.name, 0.0)), index)
+            for index, item in enumerate(self.outputs)
+            if item.type == "Real" and item.derivative_of is None
+            if item.name in begun or (item.kind == "output" and item.name in derived)
+        )
+
+    @property
+    def halves(self) -> bool:
+        """Whether steps of half the length may begin at any state, and lead to the same motion if both resolve it.
+
+        They do not with a history of one step, nor with impacts that act at the end of a step.
+        """
+        return not (self.multistep or self.gaps)
 
     def bounded(self, step: float) -> tuple[str, ...]:
         """Return a notice if a step, s, is too long for the quickest flexible body."""
@@ -90,13 +115,15 @@ class Outline(Layout):
 
 def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...], usual: Usual | None) -> Outline:
     """Return the outline of a model with a stepper, with notices about its start, and why it has that stepper."""
-    sampled, rows = dae.n_p - len(dae.parameters), _rows(dae, scheme) if dae.m + dae.k else None
+    clearances, sampled = _clearances(dae), dae.n_p - len(dae.parameters)
+    rows = _rows(dae, scheme) if dae.m + dae.k else None
     stepper = " ".join([scheme.name, *(f"{key}={value}" for key, value in scheme.options.items())])
     return Outline(
         dae.name, stepper, usual, dae.inputs, dae.parameters, dae.outputs, dae.starts, sampled,
         dae.formulas, scheme.multistep, notices, rows, constant_of(dae),
         dae.switching.guard_names if dae.switching else (),
-        _gaps(dae),
+        () if dae.switching else clearances,
+        clearances,
         tuple(
             Bound(item.name, item.unit, index, item.min, item.max)
             for index, item in enumerate(dae.bound, len(dae.outputs))
@@ -108,8 +135,8 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...], usual: Usual | N
     )  # fmt: skip
 
 
-def _gaps(dae: Dae) -> tuple[int, ...]:
-    if dae.switches is None or dae.switching:
+def _clearances(dae: Dae) -> tuple[int, ...]:
+    if dae.switches is None:
         return ()
     called = {full: name for name, full in dae.switches.names}
     index_of = {item.name: index for index, item in enumerate(dae.outputs)}

@@ -18,6 +18,7 @@ from mbfmu.dae import Dae, derive
 from mbfmu.dae.branches import start_notices
 from mbfmu.dae.choice import chosen
 from mbfmu.dae.energy import with_balance
+from mbfmu.dae.events.conflicts import start_conflict
 from mbfmu.dae.inverse import inverse_of
 from mbfmu.dae.plausible import value_notices
 from mbfmu.dae.start import DIGITS, TOLERANCE, are_dependent, gap_error, missed, singularity, start_error
@@ -235,6 +236,8 @@ class Prepared:
             return x
         if status.code == STARTS_INSIDE:
             raise self._gap_error(x, p, int(status.substeps))
+        if self.dae.switches and (reason := start_conflict(self.dae, s, p)):
+            raise StartError(f"{self.dae.name}: no start: {reason}")
         if status.code == NOT_FINITE and status.correction <= CONSISTENT and all(map(math.isfinite, s)):
             ended = f"perhaps {', or '.join(self.dae.about.ends)}; else " if self.dae.about.ends else ""
             raise StartError(

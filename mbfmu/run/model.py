@@ -2,7 +2,7 @@
 
 import math
 import time as clock
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,8 +14,11 @@ from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.errors import StartError, StepError, UsageError
 from mbfmu.fmu.failures import facts
 from mbfmu.kernel import Status, vector
+from mbfmu.kernel.failure import Quantity
+from mbfmu.kernel.limits import ABSURD, HOPELESS, INSIDE, NOTICEABLE, RAISED, UNRESOLVED
 from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
 from mbfmu.prepared.failures import not_finite
+from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, check_steps
 from mbfmu.run.drives import Drives
 from mbfmu.run.inputs import Course
@@ -38,6 +41,8 @@ HISTORY = 8
 """Number of points before t = 0 that a multistep method may need, at which inputs are evaluated if the start fails."""
 PROBES = 129
 """Number of times within a failed step at which its inputs are tried."""
+SHORTER = "take a smaller step, or steps chosen for a tolerance"
+"""Advice against errors of equal steps."""
 
 
 class Stand(NamedTuple):
@@ -137,7 +142,8 @@ def run_prepared(
     # where the run is watched for steps that are too long for the model
     rows: list[list[float]] = []
     bounded = usual_start and outline.bounded(step)  # the flexible body gave the notice when it was made
-    stands = [Stand(0.0, x, drives.at(0.0))] if outline.limit and not (tolerance or bounded) else []
+    limited = outline.limit and not (tolerance or bounded)
+    stands: list[Stand] = []
     stride = math.ceil(len(points) / MOST_STANDS)
     steps, seconds = 0, 0.0
 
@@ -152,6 +158,8 @@ def run_prepared(
         for t, t1, u, du in drives.between(k):
             if t == start:
                 note(t, x, u)
+                if k % stride == 0:
+                    stands.append(Stand(t, x, u))
             begin = clock.perf_counter()
             drive = u, du, p, t, t1 - t, step, tolerance
             x, status, began = _moved(kernel, x, *drive, lambda time: report(time / stop))
@@ -165,11 +173,12 @@ def run_prepared(
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)
-        if stands and (k + 1) % stride == 0:
-            stands.append(Stand(end, x, drives.at(end)))
-    # the result, with notices
-    note(stop, x, drives.at(stop))
+    # the result, with notices; of steps that are too long one
+    stands.append(Stand(stop, x, drives.at(stop)))
+    note(stop, x, stands[-1].u)
     table = np.array(rows)[:, : len(shown)]
+    y = table[:, len(outline.inputs) :]
+    too_long = _step_notices(prepared, stands, p, steps, float(points[1] - points[0]), bool(limited))
     return Result(
         points,
         names,
@@ -180,7 +189,8 @@ def run_prepared(
         roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
         chosen,
         (
-            *_step_notices(prepared, stands, p, steps, float(points[1] - points[0])),
+            *(too_long or _size_notices(prepared, points, y, stands, p)),
+            *_gap_notices(outline, points, y),
             *_energy_notices(outline.constant, names, table, len(outline.inputs), bool(tolerance)),
         ),
         prepared.stepper,
@@ -228,11 +238,14 @@ def _moved(
     return x, status._replace(substeps=substeps), began
 
 
-def _step_notices(prepared: Prepared, stands: Sequence[Stand], p: Any, steps: int, interval: float) -> tuple[str, ...]:
-    """Return a notice if errors grow from step to step at the start of a run, or at one of the points that are tried.
+def _step_notices(
+    prepared: Prepared, stands: Sequence[Stand], p: Any, steps: int, interval: float, limited: bool
+) -> tuple[str, ...]:
+    """Return a notice if errors grow from step to step, or a step does not resolve the motion, at a point tried.
 
-    Those are the two around the step that changes the state most, as it does where errors grow or where something stiff
-    begins to act, and others at equal distances, one for so many steps that to try them takes little of the run's time.
+    Those are the start, the two around the step that changes the state most, as it does where errors grow or where
+    something stiff begins to act, and others at equal distances, one for so many steps that to try them takes little of
+    the run's time.
 
     Args:
         prepared: the model with its stepper.
@@ -240,21 +253,38 @@ def _step_notices(prepared: Prepared, stands: Sequence[Stand], p: Any, steps: in
         p: parameters.
         steps: number of steps of the run.
         interval: time between communication points, s.
+        limited: whether errors may grow.
     """
-    if not stands:
+    halves = prepared.outline.halves and not prepared.tolerance
+    if not (limited or halves):
         return ()
     step = interval / count(interval, prepared.step)
     others = np.linspace(0, len(stands) - 1, min(MOST_TRIED, steps // STEPS_TRIED) + 2)[1:]
-    tried = stands[:1]
-    if len(stands) > 1:
-        k = _most_changed([item.x for item in stands])
-        within = _replayed(prepared.kernel, stands[k], stands[k + 1].t, p, step)
-        k = _most_changed([item.x for item in within])
-        tried = [*tried, *within[k : k + 2], *(stands[int(k)] for k in others)]
-    for t, x, u in tried:
+    k = _most_changed([item.x for item in stands])
+    within = _replayed(prepared.kernel, stands[k], stands[k + 1].t, p, step)
+    k = _most_changed([item.x for item in within])
+    tried = [stands[0], *within[k : k + 2], *(stands[int(k)] for k in others)]
+    for t, x, u in tried if limited else ():
         if sentence := prepared.too_long(x, u, vector([0.0] * len(u)), p, t, step):
             return (f"at t = {t:.6g} s {sentence}",)
+    for stand in tried if halves else ():
+        for item, one, other in _halved(prepared, stand, p, step):
+            if abs(other - one) > UNRESOLVED * max(item.usual, abs(one)):
+                return (f"at t = {stand.t:.6g} s {item.unresolved(one, other, step)}; {SHORTER}",)
     return ()
+
+
+def _halved(prepared: Prepared, stand: Stand, p: Any, step: float) -> Iterator[tuple[Quantity, float, float]]:
+    """Yield each state after a step, s, and after two of half the length, with the inputs held; none if one fails."""
+    t, x, u = stand
+    kernel, values, still = prepared.kernel, [], vector([0.0] * len(u))
+    for n in (1, 2):
+        end, status = kernel.advance(x, u, still, p, t, step / n, n)
+        if status.code != OK:
+            return
+        values.append(kernel.outputs(end, u, p, t + step))
+    for item in prepared.outline.states:
+        yield item, values[0][item.place], values[1][item.place]
 
 
 def _most_changed(states: Sequence[Any]) -> int:
@@ -277,6 +307,59 @@ def _replayed(kernel: Any, first: Stand, end: float, p: Any, step: float) -> lis
     return stands if len(stands) > 1 else [first, first]
 
 
+def _size_notices(
+    prepared: Prepared, points: npt.NDArray[np.float64], y: npt.NDArray[np.float64], stands: Sequence[Stand], p: Any
+) -> tuple[str, ...]:
+    """Return a notice if a state is absurdly large: far beyond its usual size where the halves of a step end apart.
+
+    Beyond `HOPELESS` times that size, the size alone decides.
+
+    Args:
+        prepared: the model with its stepper.
+        points: communication points, s, shape (n + 1,).
+        y: outputs there, shape (n + 1, n_y).
+        stands: where the motion stood.
+        p: parameters.
+    """
+    outline = prepared.outline
+    if not outline.states:
+        return ()
+    halves = outline.halves and not prepared.tolerance
+    sizes = np.abs(y[:, [item.place for item in outline.states]]) / [item.usual for item in outline.states]
+    most, bar = sizes.max(axis=1), ABSURD
+    step = min(prepared.step, float(points[1] - points[0]))
+    while (beyond := np.flatnonzero(most > bar)).size:
+        row = int(beyond[0])
+        worst, bar = outline.states[int(sizes[row].argmax())], RAISED * float(most[row])
+        start = f"at t = {points[row]:.6g} s {worst.absurd(float(y[row, worst.place]))}"
+        before = [stand for stand in stands if stand.t < points[row]] or stands
+        for item, one, other in _halved(prepared, before[-1], p, step) if halves else ():
+            if item == worst and abs(other - one) > NOTICEABLE * abs(one):
+                return (f"{start}, and {item.unresolved(one, other, step)}; {SHORTER}",)
+        if most[row] > HOPELESS:
+            return (f"{start}; check inputs and parameters, or take other steps",)
+    return ()
+
+
+def _gap_notices(outline: Outline, points: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> tuple[str, ...]:
+    """Return a notice on the first gap that is noticeably below zero, as bodies have passed through each other.
+
+    Args:
+        outline: the model.
+        points: communication points, s, shape (n + 1,).
+        y: outputs there, shape (n + 1, n_y).
+    """
+    below = y[:, outline.clearances] < -INSIDE
+    if not below.any():
+        return ()
+    row = int(below.any(axis=1).argmax())
+    index = outline.clearances[int(below[row].argmax())]
+    item = outline.outputs[index]
+    gap = Quantity(item.name, item.unit, 1.0, index).shown(float(y[row, index]))
+    reason = "is below 0: the steps have led through the contact"
+    return (f"at t = {points[row]:.6g} s {gap} {reason}; {SHORTER}",)
+
+
 def _energy_notices(
     constant: Conserved, names: tuple[str, ...], rows: npt.NDArray[np.float64], n_u: int, chosen: bool
 ) -> tuple[str, ...]:
@@ -296,5 +379,5 @@ def _energy_notices(
     farthest = total[np.abs(total - total[0]).argmax()]
     if not energy.noticeable(farthest):
         return ()
-    remedy = "take a smaller tolerance" if chosen else "take a smaller step, or steps chosen for a tolerance"
+    remedy = "take a smaller tolerance" if chosen else SHORTER
     return (energy.message(constant.name, farthest, remedy),)

@@ -99,7 +99,8 @@ def _gaps_of(
             known = " or ".join(f"'{law}'" for law in get_args(ImpactLaw))
             raise ModelError(f"'{name}': impact_law is '{gap.impact_law}'; take {known}")
         force = index_of[f"{path}.{force_name(part, 'f_n')}"]
-        signal = GapSignal(name, gap.unit, force, gap.pull is not None, gap.impact_law == "poisson")
+        poisson, sequential = (gap.impact_law == law for law in ("poisson", "sequence"))
+        signal = GapSignal(name, gap.unit, force, gap.pull is not None, poisson, sequential)
         pull = ca.SX(0 if gap.pull is None else gap.pull)
         yield _Gap(signal, ca.SX(gap.value), ca.SX(gap.restitution), ca.SX(gap.rest), pull)
 

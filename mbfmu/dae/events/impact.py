@@ -14,6 +14,12 @@ Glocker, Multibody Dynamics with Unilateral Contacts, 1996, ch. 8), with frictio
     0 <= Lambda_N - (1 + e) Lambda_C  and  gdot+ >= 0, one of them zero
     |Lambda_T - Lambda_CT| <= F(|gamma-|, Lambda_N - Lambda_C),  gamma+ = 0 or at the limit, against gamma+
 
+Gaps with the law `sequence` hit one after the other: of those that approach, the fastest hits alone by Newton's law,
+until none approaches (Ivanov, J. Appl. Math. Mech. 59, 1995). They leave with the rates gdot_S of that, and friction
+acts on the sum of their impulses:
+
+    0 <= Lambda_N  and  gdot+ - gdot_S >= 0, one of them zero
+
 Modes, with accelerations a and forces lambda along gaps that touch with gdot+ = 0, and along slip rates:
 
     -pull <= lambda_N  and  gddot >= 0, one of them at its bound
@@ -69,6 +75,8 @@ SWEEPS, PASSES = 2, 36
 AGREED = 1e-6
 """Largest residual of the laws of contact after an event, relative to 1 and the largest unknown: an event that leaves
 more has no solution that was found."""
+TIED_FIRST = 1e-9
+"""Part by which a speed of approach may be less than the largest one and still count as equal: these hit in order."""
 SWEPT = 1e-12
 """Relative change in a pass at which the sweeps end."""
 IDLE = 1e-14
@@ -142,13 +150,14 @@ class _Event:
         w, x, v_p = ca.SX.sym("w", self.r), ca.SX.sym("x", self.r), ca.SX.sym("v_p", self.plain.n)
         # Impulses Lambda, the compression's first, and v+ = v + Y Lambda
         compressed, compressing = self.compression()
-        hitting, hit = self.solved("impact", w, *self.impact(w, compressed))
+        leaving, ordering = self.sequence()
+        hitting, hit = self.solved("impact", w, *self.impact(w, compressed, leaving=leaving))
         moved = Let(v_p, self.v_0 + self.Y @ (self.own * w))
         # Forces lambda after the impact, and the modes that follow from them
         let, pressed, choices, resting, reaction = self.decision(v_p, x)
         deciding, chosen = self.solved("decision", x, pressed, choices)
         (modes, met), named = _named("modes", [*self.new_modes(w, chosen, pressed, resting, reaction)])
-        stages = (self.known, *compressing, *hitting, moved, let, *deciding, named)
+        stages = (self.known, *compressing, *ordering, *hitting, moved, let, *deciding, named)
         # Rates that meet the rows of these modes; NaN where the laws of contact have no solution
         agrees, v_1 = ca.logic_and(hit.agrees, chosen.agrees), self.projected(v_p, met)
         v_0 = ca.if_else(ca.fabs(v_1) <= STILL * (1 + ca.norm_inf(self.v)), 0, v_1)
@@ -185,13 +194,56 @@ class _Event:
         checked, let = _named("compressed", [ca.if_else(chosen.agrees, w, nan)])
         return checked[0], (*stages, let)
 
-    def impact(self, w: SX, compressed: SX | None, plastic: bool = False) -> tuple[SX, "list[_Choice]"]:
+    def sequence(self) -> "tuple[SX | None, tuple[Stage | Let, ...]]":
+        """Return the rates at which gaps leave that hit one after the other, and the stages; None without such."""
+        gaps = [i for i, item in enumerate(self.switches.gaps) if item.sequential]
+        if not gaps:
+            return None, ()
+        # Unknowns of a pass: a count, and the impulses over masses
+        begun = ca.SX.sym("sequence", 1 + len(gaps))
+        count, first = ca.vertsplit(begun, [0, 1, begun.numel()])
+        w, hits = list(first.elements()), ca.SX(0)
+        rates = [
+            self.rows.gap_rate[i] + sum((self.A[i, j] * self.own[j] * w[k] for k, j in enumerate(gaps)), ca.SX(0))
+            for i in gaps
+        ]
+        for _ in gaps:
+            # The fastest of those that approach, the first of equal ones
+            speeds = [ca.if_else(self.touching[i], -rate, 0) for i, rate in zip(gaps, rates, strict=True)]
+            least, free = (1 - TIED_FIRST) * ca.mmax(ca.vertcat(*speeds)), ca.SX(1)
+            changes = []
+            for i, speed in zip(gaps, speeds, strict=True):
+                chosen = ca.logic_and(free, ca.logic_and(speed >= least, speed > self.least[i]))
+                free = ca.logic_and(free, ca.logic_not(speed >= least))
+                # Its impulse (1 + e) times its own mass times its speed of approach
+                changes.append(ca.if_else(chosen, (1 + self.e[i]) * speed, 0))
+                hits = ca.logic_or(hits, chosen)
+            w = [item + change for item, change in zip(w, changes, strict=True)]
+            for k, i in enumerate(gaps):
+                rates[k] += sum(
+                    (self.A[i, j] * self.own[j] * change for j, change in zip(gaps, changes, strict=True)), ca.SX(0)
+                )
+        going = ca.logic_and(count < PASSES, hits)
+        stage = Stage(
+            begun, ca.SX.zeros(begun.numel()), correction=ca.vertcat(going, ca.vertcat(*w) - first), watched=1,
+            rough=True,
+        )  # fmt: skip
+        leaving = ca.SX.zeros(self.r_N)
+        for i in gaps:
+            change = sum((self.A[i, j] * self.own[j] * first[k] for k, j in enumerate(gaps)), ca.SX(0))
+            leaving[i] = ca.if_else(first[gaps.index(i)] > 0, ca.fmax(0, self.rows.gap_rate[i] + change), 0)
+        return leaving, (stage,)
+
+    def impact(
+        self, w: SX, compressed: SX | None, plastic: bool = False, leaving: SX | None = None
+    ) -> tuple[SX, "list[_Choice]"]:
         """Return flags of pressed gaps, and the choices for each impulse over its mass.
 
         Args:
             w: impulses over masses, SX, shape (r,).
             compressed: those of the compression, which Poisson's law takes; None: there is none.
             plastic: whether nothing bounces, as in the compression.
+            leaving: rates at which gaps leave that hit one after the other, SX, shape (r_N,); None: there are none.
         """
         # Rates gdot+ = gdot- + A Lambda + e gdot-, without a bounce of gaps that are nearly at rest
         rows, r_N, frictions = self.rows, self.r_N, self.switches.frictions
@@ -220,6 +272,8 @@ class _Event:
             if expands[i]:
                 rate, least = rows.gap_rate[i] + change[i], (1 + ca.if_else(before[i] < self.least[i], 0, self.e[i]))
                 least = ca.if_else(self.touching[i], least * before[i], 0)
+            elif leaving is not None and self.switches.gaps[i].sequential:
+                rate, least = rows.gap_rate[i] + change[i] - leaving[i], ca.SX(0)
             else:
                 rate, least = rows.gap_rate[i] + change[i] + bounce[i], ca.SX(0)
             choices.append(_Choice((i,), ca.logic_and(self.touching[i], w[i] - rate > least), rate, base=least))

@@ -26,6 +26,7 @@ class GapSignal:
         input: number of the input of the plain equations through which its force acts.
         holds: whether it holds up to the pull that `Switches.pull` gives; else it opens as soon as it is pulled.
         poisson: whether its impacts follow Poisson's law, else Newton's.
+        sequential: whether it hits after the others that touch, one at a time, by Newton's law.
     """
 
     name: str
@@ -33,6 +34,7 @@ class GapSignal:
     input: int
     holds: bool = False
     poisson: bool = False
+    sequential: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,8 @@ class Switches:
 
     @property
     def by_events(self) -> tuple[str, ...]:
-        """Return the names of all that holds, breaks, or has Poisson's law or a tangential restitution."""
-        gaps = [item.name for item in self.gaps if item.holds or item.poisson]
+        """Return the names of all that holds, breaks, or has another law than Newton's or a tangential restitution."""
+        gaps = [item.name for item in self.gaps if item.holds or item.poisson or item.sequential]
         frictions = [item.name for item in self.frictions if item.breaks or item.rebounds]
         return tuple(dict.fromkeys([*gaps, *frictions]))
 

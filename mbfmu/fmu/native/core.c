@@ -501,12 +501,95 @@ static void judge_step(struct core *m, double t, double H) {
     const double h = H / mbfmu_count(H, now->settings[STEP]);
     const double longest = mbfmu_longest(now->x, now->u, now->du, now->p, t, h, m->work);
     if (!(longest < INFINITY)) return;
+    m->tried = m->bar = INFINITY; /* halves of such steps lead elsewhere too */
     core_say(&m->host, NOTED,
              "steps of %.3g s let errors grow from one to the next, as something vibrates or settles at a rate of about "
              "%.4g rad/s: take a solver.step of at most %.3g s, %s (said once, at t = %.9g s)",
              h, STEP_LIMIT * LIMIT_SHARE / longest, longest, REMEDY_TOO_LONG, t);
 }
 #endif
+
+#define N_SIZED (sizeof SIZED / sizeof *SIZED) /* with the empty row */
+
+/* Find all states of SIZED a step after the beginning of the last communication step, and after two of half the length;
+ * 0 if a step fails. */
+static int halve(struct core *m, double *h, double whole[N_SIZED], double halves[N_SIZED]) {
+    struct state *now = &m->now;
+    double status[S_SIZE], span[] = {now->from_time, 0, 0, 0}, *const values[] = {whole, halves};
+    double *const all[] = {now->from_x, now->from_u, now->from_du, now->from_p, m->x1, m->y1, status, m->work, span};
+    span[1] = *h = now->span / mbfmu_count(now->span, now->from_settings[STEP]);
+    for (int k = 0; k < 2; ++k) {
+        span[2] = *h / (k + 1);
+        if (mbfmu_communicate(all) != OK) return 0;
+        for (size_t i = 0; i + 1 < N_SIZED; ++i) values[k][i] = m->y1[SIZED[i].place];
+    }
+    return 1;
+}
+
+static void add_unresolved(struct text *t, const struct quantity *q, double h, double whole, double halves) {
+    add(t, "a step of %.3g s leads to ", h);
+    add_quantity(t, q, whole);
+    add(t, ", and two of half the length to %.6g; %s", halves, REMEDY_ENERGY);
+}
+
+/* Tell once if a step does not resolve the motion; tried in the first communication step, the 10th, the 100th and so on. */
+static void judge_halves(struct core *m) {
+    double h, whole[N_SIZED], halves[N_SIZED];
+    if (!HALVES || m->now.settings[TOLERANCE] > 0) return;
+    if (++m->steps < m->tried) return;
+    m->tried *= 10;
+    if (!halve(m, &h, whole, halves)) return;
+    for (size_t i = 0; i + 1 < N_SIZED; ++i) {
+        if (!(fabs(halves[i] - whole[i]) > UNRESOLVED * fmax(SIZED[i].usual, fabs(whole[i])))) continue;
+        struct text t = {"", 0};
+        m->tried = m->bar = INFINITY;
+        add_unresolved(&t, &SIZED[i], h, whole[i], halves[i]);
+        core_say(&m->host, NOTED, "%s (said once, at t = %.9g s)", t.all, m->now.from_time);
+        return;
+    }
+}
+
+/* Tell once if a state is absurdly large: far beyond its usual size where the halves of a step end apart, or hopelessly. */
+static void judge_sizes(struct core *m) {
+    const struct quantity *worst = 0;
+    struct text t = {"", 0};
+    double size = m->bar, h, whole[N_SIZED], halves[N_SIZED];
+    for (const struct quantity *q = SIZED; q->name; ++q)
+        if (fabs(m->y[q->place]) > size * q->usual) {
+            worst = q;
+            size = fabs(m->y[q->place]) / q->usual;
+        }
+    if (!worst) return;
+    const int i = (int)(worst - SIZED), hopeless = size > HOPELESS;
+    const int differs = HALVES && !(m->now.settings[TOLERANCE] > 0) && halve(m, &h, whole, halves) &&
+                        fabs(halves[i] - whole[i]) > NOTICEABLE * fabs(whole[i]);
+    m->bar = RAISED * size;
+    if (!(hopeless || differs)) return;
+    m->tried = m->bar = INFINITY;
+    add_quantity(&t, worst, m->y[worst->place]);
+    add(&t, " is %.2g times its usual size", size);
+    if (differs) {
+        add(&t, ", and ");
+        add_unresolved(&t, worst, h, whole[i], halves[i]);
+    } else add(&t, "; check inputs and parameters, or take other steps");
+    core_say(&m->host, NOTED, "%s (said once, at t = %.9g s)", t.all, m->now.time);
+}
+
+/* Tell once if a gap is below zero: bodies have passed through each other. */
+static void judge_gaps(struct core *m) {
+    struct text t = {"", 0};
+    if (m->told_gap) return;
+    for (const struct quantity *gap = GAPPING; gap->name; ++gap) {
+        if (!(m->y[gap->place] < -INSIDE)) continue;
+        m->told_gap = 1;
+        add_quantity(&t, gap, m->y[gap->place]);
+        core_say(&m->host, NOTED,
+                 "%s is below 0: the steps have led through the contact; take a smaller solver.step (said once, at "
+                 "t = %.9g s)",
+                 t.all, m->now.time);
+        return;
+    }
+}
 
 /* Tell once if the constraints are violated noticeably. */
 static void judge_residual(struct core *m) {
@@ -571,7 +654,10 @@ void core_reset(struct core *m) {
     memcpy(now->settings, m->defaults, sizeof now->settings);
     now->worth = -INFINITY;
     memset(m->outputs, 0, sizeof m->outputs);
-    m->told_energy = m->told_residual = m->told_whole = m->judged_step = 0;
+    m->told_energy = m->told_residual = m->told_whole = m->told_gap = m->judged_step = 0;
+    m->bar = ABSURD;
+    m->steps = 0;
+    m->tried = 1;
     note_change(m);
 }
 
@@ -744,6 +830,9 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     swap_outputs(m);
     if (WATCHES_ENERGY) judge_energy(m);
     if (WATCHES_RESIDUAL) judge_residual(m);
+    judge_halves(m);
+    judge_sizes(m);
+    judge_gaps(m);
     if (CORRECTIONS && now->correction > UNSOLVED)
         core_say(&m->host, NOTED,
                  "the step to t = %.9g s leaves a correction of %.2g; take a smaller solver.step or more passes",

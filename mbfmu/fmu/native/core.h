@@ -129,7 +129,9 @@ struct state {
 
 struct core {
     struct host host;
-    int told_energy, told_residual, told_whole; /* whether a message has said that they are wrong */
+    int told_energy, told_residual, told_whole, told_gap; /* whether a message has said that they are wrong */
+    double bar;      /* ratio of a state to its usual size from which it is judged */
+    double steps, tried; /* number of communication steps, and the one in which a step is tried in halves next */
     int judged_step; /* whether the length of the steps has been judged */
     int stale; /* whether values have changed since outputs were computed */
 #ifdef BOUNDED

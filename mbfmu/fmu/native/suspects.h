@@ -20,6 +20,9 @@ static const struct quantity GIVEN[] = {SUSPECT_INPUTS{0, 0, 0, 0, 0, 0}};
 static const struct quantity MOVING[] = {SUSPECT_STATES{0, 0, 0, 0, 0, 0}};
 static const struct quantity PUSHING[] = {SUSPECT_FORCES{0, 0, 0, 0, 0, 0}}; /* normal forces of gaps */
 static const struct quantity GAPPING[] = {SUSPECT_GAPS{0, 0, 0, 0, 0, 0}};   /* these gaps */
+#ifndef EXCHANGE
+static const struct quantity SIZED[] = {WATCHED_STATES{0, 0, 0, 0, 0, 0}}; /* states with their sizes in equal steps */
+#endif
 /* The last row of each is empty. */
 
 #ifdef BOUNDED

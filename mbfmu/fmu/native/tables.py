@@ -7,6 +7,7 @@ from itertools import accumulate
 from mbfmu.fmu.arrays import TYPES, arrays, clocks
 from mbfmu.fmu.failures import bounds, quantities
 from mbfmu.fmu.interface import EXCHANGED, KINDS, OUTPUT, SETTING, STATE, Interface, Variable, Watched
+from mbfmu.kernel.failure import Quantity
 
 ROW = """
 enum { FOLLOWING = -2 }; /* as a place in the vector of start values: the start value follows from those of others */
@@ -109,18 +110,20 @@ def _states(interface: Interface) -> list[str]:
 
 def _suspects(interface: Interface) -> list[str]:
     """Return the definitions of what messages on failed steps say: quantities by their usual sizes, and advice."""
-    tables = {
-        kind: "".join(
-            f"\\\n    {{{_text(item.name)}, {_text(item.unit)}, {_number(item.usual)}, {item.place}, {item.rate}, "
-            f"{_text(item.rate_unit)}}}, "
-            for item in items
-        )
-        for kind, items in quantities(interface).items()
-    }
+    tables = {kind: _quantities(items) for kind, items in quantities(interface).items()}
     return [
         *(f"#define SUSPECT_{kind.upper()} {rows}" for kind, rows in tables.items()),
         *(f"#define REMEDY_{name} {_text(text)}" for name, text in interface.remedies.items()),
     ]
+
+
+def _quantities(items: Iterable[Quantity]) -> str:
+    """Return the rows of a C table of quantities."""
+    return "".join(
+        f"\\\n    {{{_text(item.name)}, {_text(item.unit)}, {_number(item.usual)}, {item.place}, {item.rate}, "
+        f"{_text(item.rate_unit)}}}, "
+        for item in items
+    )
 
 
 def _bounded(interface: Interface) -> list[str]:
@@ -189,6 +192,8 @@ def _watched(watched: Watched) -> list[str]:
         f"#define ENERGY_NAME {_text(watched.constant.name)}",
         f"#define ENERGY_UNDRIVEN {int(watched.constant.undriven)}",
         _places("energy", ("constant", "kinetic", "potential"), energies or (0, 0, 0)),
+        f"#define WATCHED_STATES {_quantities(watched.states)}",
+        f"#define HALVES {int(watched.halves)}",
         f"#define WATCHES_RESIDUAL {int(residual is not None)}",
         f"#define RESIDUAL {residual or 0}",
         *([f"#define STEP_LIMIT {_number(watched.limit)}"] if watched.limit else []),

@@ -22,7 +22,7 @@ class Backlash(AxesContact):
         play: play, in the coordinate of a, rad or m.
         e: restitution, from 0 to 1.
         rest: speed of approach, in the coordinate of a, below which teeth stay in contact.
-        impact_law: law of the restitution, ``newton`` or ``poisson``.
+        impact_law: law of the restitution, ``newton``, ``poisson`` or ``sequence``.
     """
 
     joint_a: str = ""

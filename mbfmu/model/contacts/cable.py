@@ -20,7 +20,7 @@ class Cable(FrameContact):
         length: length of the cable, m.
         e: restitution of the jerk as it becomes taut, from 0 to 1.
         rest: speed, m/s, below which it stays taut.
-        impact_law: law of the restitution, ``newton`` or ``poisson``.
+        impact_law: law of the restitution, ``newton``, ``poisson`` or ``sequence``.
     """
 
     length: Value = quantity(1.0, "m", "length of the cable", min=0)

@@ -183,7 +183,7 @@ class SurfaceContact(FrameContact):
         mu: coefficient of friction while it slides; 0, as a plain number: no friction.
         mu_s: coefficient of friction while it sticks; 0: that of `mu`.
         rest: speed of approach, m/s, below which the gap closes for good.
-        impact_law: law of the restitution, ``newton`` or ``poisson``.
+        impact_law: law of the restitution, ``newton``, ``poisson`` or ``sequence``.
     """
 
     e: Value = quantity(0.0, "1", "restitution", min=0, max=1)

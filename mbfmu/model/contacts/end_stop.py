@@ -36,7 +36,7 @@ class RotationalEndStop(AxisEndStop):
         upper: greatest angle, rad (default: none).
         e: restitution, from 0 to 1.
         rest: speed, rad/s, below which the joint stays at the limit.
-        impact_law: law of the restitution, ``newton`` or ``poisson``.
+        impact_law: law of the restitution, ``newton``, ``poisson`` or ``sequence``.
     """
 
     lower: Value = quantity(-NO_LIMIT, "rad", "least angle")
@@ -55,7 +55,7 @@ class TranslationalEndStop(AxisEndStop):
         upper: greatest position, m (default: none).
         e: restitution, from 0 to 1.
         rest: speed, m/s, below which the joint stays at the limit.
-        impact_law: law of the restitution, ``newton`` or ``poisson``.
+        impact_law: law of the restitution, ``newton``, ``poisson`` or ``sequence``.
     """
 
     lower: Value = quantity(-NO_LIMIT, "m", "least position")

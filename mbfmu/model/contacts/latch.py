@@ -43,7 +43,7 @@ class RotationalLatch(AxisLatch):
         rest: speed, rad/s, below which the joint is caught.
         side: side of the position on which the joint moves, ``above`` or ``below``.
         actuated: whether the input ``hold``, usually from 0 to 1, multiplies the pull.
-        impact_law: law of the restitution, ``newton`` or ``poisson``.
+        impact_law: law of the restitution, ``newton``, ``poisson`` or ``sequence``.
     """
 
     position: Value = quantity(0.0, "rad", "angle at which it closes")
@@ -64,7 +64,7 @@ class TranslationalLatch(AxisLatch):
         rest: speed, m/s, below which the joint is caught.
         side: side of the position on which the joint moves, ``above`` or ``below``.
         actuated: whether the input ``hold``, usually from 0 to 1, multiplies the pull.
-        impact_law: law of the restitution, ``newton`` or ``poisson``.
+        impact_law: law of the restitution, ``newton``, ``poisson`` or ``sequence``.
     """
 
     position: Value = quantity(0.0, "m", "position at which it closes")

@@ -26,7 +26,7 @@ class SliderInGuide(FrameContact):
         mu: coefficient of friction while it slides; 0, as a plain number: no friction.
         mu_s: coefficient of friction while it sticks; 0: that of `mu`.
         rest: speed of approach, m/s, below which a corner stays at a wall.
-        impact_law: law of the restitution, ``newton`` or ``poisson``.
+        impact_law: law of the restitution, ``newton``, ``poisson`` or ``sequence``.
     """
 
     length: Value = quantity(0.0, "m", "length of the slider", min=0)
