@@ -520,3 +520,53 @@ def test_a_loop_stays_in_its_branch_when_a_coordinate_is_held_far_from_the_start
     found = mbfmu.equilibrium("slider_crank", hold={"crank.phi": phi}, free=["crank.tau"], coordinates=coordinates)
     assert found["slider.s"] == pytest.approx(math.cos(phi) + math.sqrt(4 - math.sin(phi) ** 2), abs=1e-12)
     assert found["crank.phi"] == pytest.approx(phi, abs=1e-12)
+
+
+# -- lines that bend far -----------------------------------------------------------------------------------------------
+
+
+def test_a_line_bends_under_a_load_from_which_newtons_method_fails() -> None:
+    """The experiment's deflections along and across the long side of the section; loads are raised in steps."""
+    found = mbfmu.equilibrium("princeton_beam")
+    assert -found["beam.node2.r_0[2]"] == pytest.approx(0.015, abs=5e-4)
+    assert found["beam.node2.r_0[3]"] == pytest.approx(0.157, abs=5e-4)
+    assert not found.branches
+    # with the joints inside the line it is a start, in which nothing moves
+    again = mbfmu.equilibrium("princeton_beam", values=found.values)
+    assert again.corrections <= 1
+    assert again["beam.joint1.theta[2]"] == pytest.approx(found["beam.joint1.theta[2]"], abs=1e-12)
+
+
+def test_what_is_inside_a_composite_starts_where_it_is_told() -> None:
+    line = mbfmu.load("princeton_beam").with_values({"beam.joint2.theta[3]": 0.1, "beam.joint1.u[1]": 1e-4})
+    assert line.inner_starts == {"beam.joint2.theta[3]": 0.1, "beam.joint1.u[1]": 1e-4}
+    assert from_toml(to_toml(line)).inner_starts == line.inner_starts
+    values = {item.name: item.value for item in derive(line).starts}
+    assert (values["beam.joint2.theta[3]"], values["beam.joint1.u[1]"], values["beam.joint1.u[2]"]) == (0.1, 1e-4, 0.0)
+    for name, told in (
+        ("beam.joint1.thta[3]", "a ElasticJoint has no 'thta"), ("beam.joint1.L", "is no start value"),
+        ("beam.joint9.theta[1]", "a FlexibleLine has no"),
+    ):  # fmt: skip
+        with pytest.raises(UnknownNameError, match=told):
+            line.with_values({name: 0.1})
+    with pytest.raises(
+        UnknownNameError, match=r"inner_starts of 'princeton_beam': there is no 'beam\.node9\.x' inside"
+    ):
+        replace(line, inner_starts={"beam.node9.x": 0.0})
+    with pytest.raises(ModelError, match="must be a dictionary of start values"):
+        replace(line, inner_starts=[1.0])
+
+
+def test_a_search_tells_how_far_it_is() -> None:
+    parts: list[float] = []
+    mbfmu.equilibrium("pendulum", progress=parts.append)
+    assert parts == sorted(parts)
+    assert 0 < parts[0] < parts[-1] < 1
+
+
+def test_the_modes_of_a_beam_on_a_driven_rotor_are_the_published_ones() -> None:
+    """Wright et al.: 3.6218 and 22.526 at the rate 2; the drive moves on with the time, so the motion is steady."""
+    found = mbfmu.modes(mbfmu.load("rotating_beam", {"modes": 3}), hold={"rotor.w": 2.0}, coordinates="joint")
+    rates = [abs(item.mode.eigenvalue.imag) for item in found.shapes[:2]]
+    assert rates == pytest.approx([3.6218, 22.526], rel=1e-3)
+    assert not found.equilibrium or not found.equilibrium.notices

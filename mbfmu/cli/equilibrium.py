@@ -23,7 +23,9 @@ def equilibrium(tell: Tell, source: HeldSource, output: StartFile = None) -> Rep
     """Compute where a machine stays at rest or moves steadily, and whether that is stable; write it as a start."""
     check_files(source, start=output)
     tell("equilibrium", 0.0)
-    result = mbfmu.equilibrium(source.load(), **source.conditions)
+    result = mbfmu.equilibrium(
+        source.load(), **source.conditions, progress=lambda fraction: tell("equilibrium", fraction)
+    )
     result = replace(result, values={**source.fixed, **result.values})
     if output:
         result.write(output)

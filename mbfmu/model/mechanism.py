@@ -29,7 +29,15 @@ from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Joint, Planar, Prismatic, Revolute
 from mbfmu.model.parts import FixedRotation, Part, World
 from mbfmu.model.sampled import Sampled, block_of
-from mbfmu.model.system_data import Connection, Subsystem, SystemData, Wire, parameters_of, settable
+from mbfmu.model.system_data import (
+    Connection,
+    Subsystem,
+    SystemData,
+    Wire,
+    component_with,
+    parameters_of,
+    settable,
+)
 
 QUATERNION = (4,)
 """Length of the start value of a quaternion."""
@@ -223,7 +231,9 @@ class _Parts:
             elif isinstance(component, Block | Sampled):
                 self.add_block(component, path, {}, "")
             elif isinstance(component, Composite):
-                self.add_composite(component, path, prefix)
+                head = component.name + "."
+                starts = {key.removeprefix(head): x for key, x in system.inner_starts.items() if key.startswith(head)}
+                self.add_composite(component, path, prefix, starts)
             else:
                 self.components[path] = component
                 self.add_values(component, path, prefix)
@@ -260,10 +270,21 @@ class _Parts:
                 "not sampled: write Sampled(block, period)"
             )
 
-    def add_composite(self, composite: Composite, path: str, scope: str) -> None:
-        """Add the components inside; a quantity of the composite replaces one of its main part of the same name."""
+    def add_composite(self, composite: Composite, path: str, scope: str, starts: Mapping[str, Value]) -> None:
+        """Add the components inside; a quantity of the composite replaces one of its main part of the same name.
+
+        Args:
+            composite: the composite.
+            path: its full name.
+            scope: dotted prefix of the system around it.
+            starts: start values of the components inside, by their names in it.
+        """
         inside = composite.inside(self.planar)
-        for name, component in inside.components.items():
+        components = dict(inside.components)
+        for key, value in starts.items():
+            name, _, label = key.rpartition(".")
+            components[name] = component_with(components[name], label, value, f"{path}.{key}")
+        for name, component in components.items():
             full = path if name == MAIN else f"{path}.{name}"
             self.components[full] = component
             self.add_values(component, full, path + ".")

@@ -24,6 +24,7 @@ class System(SystemData):
         wires: made with `wire`; an input that no wire goes to is an input of the system.
         names: other names, by which a user calls variables of the components: ``{"q": "hinge.phi"}``.
         input_starts: start values of inputs, by full name, in SI units; the others start at 0.
+        inner_starts: start values of what is inside composites, such as the joints of a line, by name, in SI units.
 
     Raises:
         NameInUseError: two parts of the system share a name.

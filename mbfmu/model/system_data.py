@@ -15,6 +15,7 @@ from mbfmu.errors import (
 )
 from mbfmu.model.block import Block
 from mbfmu.model.component import Component, QuantityField, Value, check_value, freed, is_name, never_free
+from mbfmu.model.composite import MAIN, Composite
 from mbfmu.model.description import Description, check_items, check_texts
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.sampled import Sampled
@@ -140,10 +141,12 @@ class SystemData(Description):
     wires: tuple[Wire, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     input_starts: Mapping[str, float] = field(default_factory=dict)
+    inner_starts: Mapping[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_texts(self, "name", "description", "stepper")
         check_input_starts(self.input_starts)
+        self._check_inner_starts()
         check_items(f"parameters of system '{self.name}'", self.parameters, Parameter)
         check_items(f"components of system '{self.name}'", self.components, Component, Subsystem, Block, Sampled)
         check_items(f"connections of system '{self.name}'", self.connections, Connection)
@@ -169,6 +172,47 @@ class SystemData(Description):
                     f"connect({pair.a!r}, {pair.b!r}) in '{self.name}' is stated twice: drop one"
                 )
             pairs.add(frozenset(pair))
+
+    def _check_inner_starts(self) -> None:
+        """Raise a `ModelError` unless these are start values of what is inside composites, by name."""
+        if not isinstance(self.inner_starts, Mapping):
+            raise ModelError(
+                f"inner_starts = {self.inner_starts!r} must be a dictionary of start values, such as "
+                '{"beam.joint1.phi": 0.1}'
+            )
+        for name, value in self.inner_starts.items():
+            _, inner, label = self._inside(name)
+            if inner is None:
+                raise UnknownNameError(
+                    f"inner_starts of '{self.name}': there is no '{name}' inside a composite; "
+                    + nearest(name, [item for composite in self._composites() for item in self._inner_names(composite)])
+                )
+            component_with(inner, label, value, name)
+
+    def _composites(self) -> "list[Composite]":
+        return [item for item in self.components if isinstance(item, Composite)]
+
+    def _inside(self, name: str) -> "tuple[Composite, Component, str] | tuple[None, None, str]":
+        """Return the composite, the component in it and the label of a dotted name; None, None, "" if it is no such."""
+        head, _, rest = name.partition(".")
+        path, _, label = rest.rpartition(".")
+        for item in self._composites():
+            if item.name == head and path:
+                inside = item.inside(self.planar).components
+                if path in inside:
+                    return item, inside[path], label
+        return None, None, ""
+
+    def _inner_names(self, composite: "Composite") -> list[str]:
+        """Return the names of the start values of what is inside a composite."""
+        return [
+            name
+            for path, inner in composite.inside(self.planar).components.items()
+            if path != MAIN
+            for declared, label, _ in inner.declared()
+            if declared.role == "start"
+            for name in self._names(inner, declared, label, f"{composite.name}.{path}")
+        ]
 
     def _check_wires(self) -> None:
         known = [item.name for item in self.components]
@@ -224,12 +268,33 @@ class SystemData(Description):
                     new = replace(item, system=_model_with(item.system, rest, value, full))
                 elif isinstance(item, Block | Sampled):
                     new = _model_with(item, rest, value, full)
+                elif inner := self._inside(name)[1]:
+                    return self._with_inner(name, inner, value, full)
                 else:
-                    new = _component_with(item, rest, value, full)
+                    new = component_with(item, rest, value, full)
                 return replace(self, components=tuple(new if i is item else i for i in self.components))
         within = full.removesuffix(name)
         known = [within + item for item in self.values()]
         raise UnknownNameError(f"'{full}' is no parameter or start value of '{self.name}'; {nearest(full, known)}")
+
+    def _with_inner(self: Kind, name: str, inner: Component, value: Any, full: str) -> Kind:
+        """Return the system with a start value of a component inside a composite, or with that freed."""
+        label = name.rpartition(".")[2]
+        if name not in self._inner_names_of(name):
+            component_with(inner, label, value, full)  # refuses a name that is not there
+            raise UnknownNameError(f"'{full}' is no start value; {nearest(full, self.start_values())}")
+        starts = {key: entry for key, entry in self.inner_starts.items() if key != name}
+        if value is not FREED:
+            starts[name] = value
+        else:
+            declared = next(item for item, field_name, _ in inner.declared() if field_name == label.partition("[")[0])
+            if (begun := freed(self.inner_starts.get(name, 0.0), declared)) is not None:
+                starts[name] = begun
+        return replace(self, inner_starts=starts)
+
+    def _inner_names_of(self, name: str) -> list[str]:
+        composite = self._inside(name)[0]
+        return self._inner_names(composite) if composite else []
 
     def values(self) -> tuple[str, ...]:
         """Return the names of everything that `with_values` can replace."""
@@ -250,17 +315,19 @@ class SystemData(Description):
             for declared, label, _ in item.declared():
                 if declared.role in {"start", "state"} or not starts_only:
                     found += self._names(item, declared, label)
+            found += self._inner_names(item) if isinstance(item, Composite) else ()
         called = {name: other for other, name in self.names.items()}
         return tuple(called.get(name, name) for name in found)
 
-    def _names(self, item: Component, declared: QuantityField, label: str) -> list[str]:
-        """Return the names of the scalars of a component's quantity."""
+    def _names(self, item: Component, declared: QuantityField, label: str, path: str = "") -> list[str]:
+        """Return the names of the scalars of a component's quantity; path: its name, if it is another than its own."""
         if self.planar and declared.spatial_only:
             return []
+        name = f"{path or item.name}.{label}"
         if not declared.sizes:
-            return [f"{item.name}.{label}"]
+            return [name]
         count = declared.sizes[0 if self.planar else -1]
-        return [f"{item.name}.{label}[{number}]" for number in range(1, count + 1)]
+        return [f"{name}[{index}]" for index in range(1, count + 1)]
 
 
 @dataclass(frozen=True)
@@ -315,7 +382,19 @@ def _model_with(system: Any, name: str, value: Any, full: str) -> Any:
     return system.with_values({}, free=(full,)) if value is FREED else system.with_values({name: value})
 
 
-def _component_with(item: Component, label: str, value: Any, full: str) -> Component:
+def component_with(item: Component, label: str, value: Any, full: str) -> Component:
+    """Return a component with a quantity or start value, or an entry of one, replaced or freed.
+
+    Args:
+        item: the component.
+        label: name of the field, with the index of an entry.
+        value: its value; `FREED` makes a start value free.
+        full: its full name, for messages.
+
+    Raises:
+        UnknownNameError: there is no such quantity or start value.
+        ValueRangeError: the value is not as declared, or a parameter is to be free.
+    """
     found = re.fullmatch(r"(\w+?)(?:\[([1-9][0-9]*)\])?", label, re.ASCII)
     known = {field_name: (declared, old) for declared, field_name, old in item.declared()}
     if found and found[1] in known:

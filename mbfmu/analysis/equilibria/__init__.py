@@ -18,7 +18,7 @@ result.py     Equilibrium, and start files
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +63,7 @@ def equilibrium(
     hold: Mapping[str, float] | None = None,
     values: Mapping[str, Any] | None = None,
     coordinates: str | None = None,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Equilibrium:
     """Return the equilibrium of a mechanism or a block that Newton's method finds from its start, with those around.
 
@@ -74,6 +75,7 @@ def equilibrium(
             nothing may depend, keeps its start value.
         values: start values, inputs and parameters that differ from the model's, by name.
         coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
+        progress: called with the fraction done, approximately.
 
     Raises:
         EquilibriumError: there is no equilibrium near the start, or the equations do not determine it.
@@ -87,11 +89,16 @@ def equilibrium(
             raise UsageError(f"hold: {name} = {value} must be a finite number")
     dae = derive(system, coordinates)
     refuse_switched(dae, "the search for an equilibrium")
-    return equilibrium_of(system, dae, hold or {}, values or {}, tuple(free))
+    return equilibrium_of(system, dae, hold or {}, values or {}, tuple(free), progress)
 
 
 def equilibrium_of(
-    system: Model, dae: Dae, hold: Mapping[str, float], values: Mapping[str, Any], free: tuple[str, ...] = ()
+    system: Model,
+    dae: Dae,
+    hold: Mapping[str, float],
+    values: Mapping[str, Any],
+    free: tuple[str, ...] = (),
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Equilibrium:
     """Return the equilibrium of equations; arguments and errors as for `equilibrium`.
 
@@ -101,8 +108,9 @@ def equilibrium_of(
         hold: values by name.
         values: values that the result passes on, by name.
         free: names of what is unknown too.
+        progress: called with the fraction done, approximately.
     """
     problem = EquilibriumProblem(dae, SearchStart.of(dae, hold), free, dict(hold))
-    first, others, notices = search(problem)
+    first, others, notices = search(problem, progress)
     equilibria = [told(system, problem, item, values, notices) for item in (first, *others)]
     return replace(equilibria[0], branches=tuple(equilibria[1:]))

@@ -105,10 +105,21 @@ class Slopes:
         return step
 
 
-def newton(problem: EquilibriumProblem, x: Array, cut: float = RANK) -> Found:
-    """Return where damped corrections lead from a start; cut: see `Slopes`."""
+def newton(
+    problem: EquilibriumProblem, x: Array, cut: float = RANK, most: int = MOST_STEPS, left: Array | float = 0.0
+) -> Found:
+    """Return where damped corrections lead from a start.
+
+    Args:
+        problem: unknowns and equations.
+        x: where they begin.
+        cut: see `Slopes`.
+        most: largest number of corrections.
+        left: residuals that the equations are to have, shape (number of equations,).
+    """
     n, kinds, sizes = problem.dae.n, problem.kinds, problem.sizes
     f, J = evaluated(problem, x)
+    f = f - left
     settled, count = False, 0
     slopes = None
     while np.all(np.isfinite(f)) and np.all(np.isfinite(J)):
@@ -121,7 +132,7 @@ def newton(problem: EquilibriumProblem, x: Array, cut: float = RANK) -> Found:
         if np.max(np.abs(dx) / np.maximum(sizes, np.abs(x)), initial=0.0) <= SETTLED:
             settled = True
             break
-        if count == MOST_STEPS:
+        if count >= most:
             break
         # damping: coordinates move by at most LONGEST, and the correction by the same slopes must fall,
         # |dx(x + factor dx)| <= (1 - factor / 4) |dx|
@@ -129,6 +140,7 @@ def newton(problem: EquilibriumProblem, x: Array, cut: float = RANK) -> Found:
         for _ in range(HALVINGS):
             there = x + factor * dx
             f_there, J_there = evaluated(problem, there)
+            f_there = f_there - left
             if np.all(np.isfinite(f_there)) and np.linalg.norm(slopes.correction(f_there)) <= (1 - factor / 4) * size:
                 break
             factor /= 2

@@ -202,10 +202,11 @@ def told(
     items += [item for item in held if item.name not in shown]
     # stability by the eigenvalues, where these say something about it
     timed: tuple[str, ...] = ()
-    if _depends_on_time(dae):
+    steady = lasts(problem, solution)
+    if _depends_on_time(dae) and not (problem.moving and steady):
         timed = (f"{dae.name}: the equations depend on the time: this is the balance at t = 0",)
     values_there = eigenvalues(problem, solution)
-    if not lasts(problem, solution):
+    if not steady:
         moved = ", ".join(name for name in problem.hold if problem.hold[name] and name in problem.rates)
         timed += (
             f"{dae.name}: the motion is steady at this place only, as forces change where {moved} leads: it does not "

@@ -1,7 +1,7 @@
 """The search for equilibria: from the start, and from where the mechanism can get from there."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +30,12 @@ COARSE = 0.03
 equilibria bends, the first try makes corrections along it."""
 AROUND = (3.0, 1.0)
 """Distances of further starts from the user's, m, rad or nominal sizes: nearly opposite, and beside."""
+STIFF = 1e5
+"""Acceleration per displacement, 1/s2, from which springs are so stiff that they lead back from a start beside."""
 UNEVEN = 0.05
 """Largest further shift of a start, for starts that are singular positions."""
+STEP_ASIDE = 0.01
+"""Displacement, m or rad, by which a direction is tried for stiff springs."""
 MOST_STARTS = 8
 """Largest number of freedoms along which other starts lie."""
 PARALLEL = 0.99
@@ -40,8 +44,6 @@ SAME = 1e-6
 """Largest difference of two equilibria that count as one, relative to the sizes of the unknowns."""
 MOST_BRANCHES = 6
 """Largest number of further equilibria that are reported."""
-AS_NEAR = 1.1
-"""Largest ratio of the distances of two equilibria from the start that makes them equally near."""
 LATER = (0.0, 0.37, 1.1)
 """Times at which a motion is compared with itself to see whether it is steady, s."""
 STEADY = 1e-6
@@ -50,28 +52,44 @@ PLACE = "place"
 """Kind of the equations of coordinates that are held."""
 BOUND = ("constraint", PLACE)
 """Kinds of the equations that bind coordinates."""
+MOST_FIRST = 60
+"""Largest number of corrections from the start before loads are raised in steps."""
+PART, LEAST_PART = 1 / 8, 1 / 512
+"""Largest and least part of the loads by which they are raised at once."""
+FIRST_PART = 0.3
+"""Part of the search that the equilibrium of the start takes, for the progress that is shown."""
+MOST_AROUND = 36
+"""Number of starts around it, about, for the same."""
 CLOSINGS = 3
 """Number of corrections after each part of the way of held coordinates."""
 QUATERNION = 4
 """Number of entries of a quaternion, which with all signs reversed is the same rotation."""
 
 
-def search(problem: EquilibriumProblem) -> tuple[Found, list[Found], tuple[str, ...]]:
+def search(
+    problem: EquilibriumProblem, progress: Callable[[float], None] = lambda _: None
+) -> tuple[Found, list[Found], tuple[str, ...]]:
     """Return the equilibrium, those around, and notices.
+
+    Args:
+        problem: unknowns and equations.
+        progress: called with the fraction done, approximately.
 
     Raises:
         EquilibriumError: there is none, or it is not determined.
     """
     # the equilibrium to which the start leads, which must be determined
     begin = _first(problem)
+    progress(FIRST_PART)
     if begin.met:
         refuse_loose(problem, begin)
     solutions = [begin] if begin.met else []
     seen = [_signature(problem, item) for item in solutions]
     # Newton's method from starts around it; every solution counts once
     loose = None
-    for x in _around(problem):
+    for index, x in enumerate(_around(problem), 1):
         other = newton(problem, x)
+        progress(1 - (1 - FIRST_PART) * FIRST_PART / (FIRST_PART + index / MOST_AROUND))
         if other.met and other.rank < len(other.x):
             loose = loose or other
         elif other.met:
@@ -89,28 +107,56 @@ def search(problem: EquilibriumProblem) -> tuple[Found, list[Found], tuple[str, 
     def distance(item: Found) -> float:
         return float(np.linalg.norm((item.x - problem.first) / problem.sizes))
 
-    # the first is that of the start, else the nearest; a stable one among those as near
+    # the first is that of the start, else the nearest stable one
     if begin in inside:
         others = sorted(inside[1:], key=distance)
         return begin, others[:MOST_BRANCHES], ()
     nearest_first = sorted(inside, key=distance)
-    near = [item for item in nearest_first if distance(item) <= AS_NEAR * distance(nearest_first[0])]
-    first = next((item for item in near if _stable(problem, item)), near[0])
+    first = next((item for item in nearest_first if _stable(problem, item)), nearest_first[0])
     text = "Newton's method fails from the start values; this equilibrium was found from a start beside them"
     others = [item for item in nearest_first if item is not first]
     return first, others[:MOST_BRANCHES], (f"{problem.dae.name}: {text}",)
 
 
 def _first(problem: EquilibriumProblem) -> Found:
-    """Return where Newton's method ends from the start, first with held coordinates brought to their values."""
+    """Return where Newton's method ends from the start, first with held coordinates brought to their values.
+
+    Where it does not end soon, loads are raised in steps.
+    """
     begins: list[Found] = []
     brought = _brought(problem)
     for x in (problem.first,) if brought is problem.first else (brought, problem.first):
-        for coarse in ((), (COARSE,)):
-            begins.append(newton(problem, x, *coarse))
+        begins.append(newton(problem, x, most=MOST_FIRST))
+        if begins[-1].met:
+            return begins[-1]
+        if not begins[-1].settled and (loaded := _loaded(problem, x)):
+            return loaded
+        for coarse in (RANK, COARSE):
+            begins.append(newton(problem, x, coarse))
             if begins[-1].met:
                 return begins[-1]
-    return begins[0]
+    return begins[1]
+
+
+def _loaded(problem: EquilibriumProblem, x: Array) -> Found | None:
+    """Return the equilibrium to which loads lead that are raised in steps; None if a step fails, however small.
+
+    The loads are those that the start lacks: with its residuals f_0, the equations f(x) = (1 - part) f_0 hold there for
+    the part 0, and part 1 is the equilibrium (Allgower & Georg, Introduction to Numerical Continuation Methods, 2003).
+    """
+    f_0, done, part, found = evaluated(problem, x)[0], 0.0, PART, None
+    if not np.all(np.isfinite(f_0)):
+        return None
+    while done < 1:
+        ahead = min(1.0, done + part)
+        found = newton(problem, x, most=MOST_FIRST, left=(1 - ahead) * f_0)
+        if found.met:
+            x, done, part = found.x, ahead, min(PART, 2 * part)
+        elif part <= LEAST_PART:
+            return None
+        else:
+            part /= 2
+    return found
 
 
 def _brought(problem: EquilibriumProblem) -> Array:
@@ -157,20 +203,35 @@ def _around(problem: EquilibriumProblem) -> Iterable[Array]:
         ahead = _way(problem, problem.first, np.eye(n_q)[k])[0]
         if ahead.any() and not any(abs(ahead @ way) > PARALLEL for way in ways) and len(ways) < MOST_STARTS:
             ways.append(ahead / np.linalg.norm(ahead))
-    # where it comes to rest; beside the start; and from there along each direction and state
-    if n_q and not problem.moving:
-        yield _released(problem, _walked(problem, problem.first, uneven[:n_q], UNEVEN))
+    # where it comes to rest; beside the start; and from there along each direction and state; not against stiff springs
+    begun = _fastest(problem, problem.first)
+
+    def bends(x: Array, distance: float) -> bool:
+        return _fastest(problem, x) - begun > STIFF * distance
+
+    shifted = _walked(problem, problem.first, uneven[:n_q], UNEVEN)
+    stiff = bends(shifted, UNEVEN)
+    if n_q and not problem.moving and not stiff:
+        yield _released(problem, shifted)
     for sign in (1.0, -1.0):
         beside = _walked(problem, problem.first, sign * uneven[:n_q], UNEVEN).copy()
         beside[n_q:] += sign * (uneven * problem.sizes)[n_q:]
-        yield beside
+        if not stiff:
+            yield beside
         for distance in AROUND:
             for way in ways:
-                yield _walked(problem, beside, sign * way, distance)
+                if not bends(_walked(problem, problem.first, sign * way, STEP_ASIDE), STEP_ASIDE):
+                    yield _walked(problem, problem.first if stiff else beside, sign * way, distance)
             for k in states:
                 moved = beside.copy()
                 moved[k] += sign * distance * problem.sizes[k]
                 yield moved
+
+
+def _fastest(problem: EquilibriumProblem, x: Array) -> float:
+    """Return the largest acceleration there."""
+    f = evaluated(problem, x)[0]
+    return float(np.max(np.abs(f[[kind == "acceleration" for kind in problem.kinds]]), initial=0.0))
 
 
 def _way(problem: EquilibriumProblem, x: Array, ahead: Array) -> tuple[Array, Array]:
@@ -294,10 +355,10 @@ def lasts(problem: EquilibriumProblem, solution: Found) -> bool:
     here, *later = (
         np.concatenate(
             [
-                column(dae.acceleration(there, at.v, at.z, at.u, p, 0.0)[0]),
-                column(dae.equations.flow(there, at.v, at.z, at.u, p, 0.0)) / dae.nominal_states,
+                column(dae.acceleration(at.q + time * at.v, at.v, at.z, at.u, p, time)[0]),
+                column(dae.equations.flow(at.q + time * at.v, at.v, at.z, at.u, p, time)) / dae.nominal_states,
             ]
         )
-        for there in (at.q + time * at.v for time in LATER)
+        for time in LATER
     )
     return all(bool(np.max(np.abs(item - here), initial=0.0) <= STEADY) for item in later)

@@ -170,7 +170,7 @@ class Machine:
             turn = expm(time * spin)
             there, rate = moved(point, time, spin, turn)
             dq, dv = turn @ way[:n], turn @ (way[n : 2 * n] + spin @ way[:n])
-            slope = column(self._slope(there, rate, z, u, p, t, dq, dv, way[2 * n :]))
+            slope = column(self._slope(there, rate, z, u, p, t + time, dq, dv, way[2 * n :]))
             slopes.append(np.concatenate([turn.T @ slope[:n], slope[n:]]))
         # all alike, or the form changes in time
         for later in slopes[1:]:
@@ -203,12 +203,13 @@ def is_steady(dae: Dae, point: Point, spin: Array) -> bool:
             return False
     for time in AHEAD if np.any(v) else AHEAD[:1]:
         there, rate = moved(point, time, spin, expm(time * spin))
+        later = t + time  # drives move on too
         gaps = [
-            column(dae.acceleration(there, rate, z, u, p, t)[0]) - spin @ spin @ there,
-            dae.equations.flow(there, rate, z, u, p, t),
-            dae.constraints.Phi(there, p, t),
-            dae.constraints.Phi_q(there, p, t) @ rate + dae.constraints.Phi_t(there, p, t),
-            dae.constraints.G(there, p, t) @ rate + dae.constraints.g(there, p, t),
+            column(dae.acceleration(there, rate, z, u, p, later)[0]) - spin @ spin @ there,
+            dae.equations.flow(there, rate, z, u, p, later),
+            dae.constraints.Phi(there, p, later),
+            dae.constraints.Phi_q(there, p, later) @ rate + dae.constraints.Phi_t(there, p, later),
+            dae.constraints.G(there, p, later) @ rate + dae.constraints.g(there, p, later),
         ]
         if not all(np.max(np.abs(column(item)), initial=0.0) <= STEADY for item in gaps):
             return False

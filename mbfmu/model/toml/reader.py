@@ -63,7 +63,7 @@ Library = Callable[[str], Model]
 TOP: dict[str, type] = {
     "name": str, "description": str, "stepper": str, "planar": bool,
     "parameters": dict, "components": dict, "connections": list, "wires": list, "names": dict, "urdf": dict,
-    "robot": dict, "input_starts": dict,
+    "robot": dict, "input_starts": dict, "inner_starts": dict,
 }  # fmt: skip
 ROBOT_KEYS = ENDINGS.keys()
 """Names of the table of the robot that a system is based on."""
@@ -323,7 +323,7 @@ def _system(document: Document, table: dict[str, Any], path: KeyPath, files: _Fi
         system = System(
             name, tuple(components), (*inherited, *connections), parameters,
             table.get("planar", False), table.get("description", ""), table.get("stepper", usual), wires, names,
-            starts,
+            starts, table.get("inner_starts", {}),
         )  # fmt: skip
     except ModelError as error:
         fault = _fault(error, table, parameters, components, connections)
@@ -341,6 +341,8 @@ def _fault(
     """Return the path in the table of a system of the entry that the system refuses; a wire names its own."""
     text = str(error)
     names = table.get("names", {})
+    if "inner_starts" in table and any(name in text for name in ("inner_starts", *table["inner_starts"])):
+        return ("inner_starts",)
     if named := [key for key, full in names.items() if f": '{key}' cannot be" in text or f"'{full}' has two" in text]:
         return ("names", named[-1])
     if said := [n for n, pair in enumerate(connections) if f"connect({pair.a!r}, {pair.b!r})" in text]:

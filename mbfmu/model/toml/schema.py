@@ -71,6 +71,11 @@ def schema() -> dict[str, Any]:
                 "description": "start values of inputs, by full name, in SI units",
                 "additionalProperties": {"type": "number"},
             },
+            "inner_starts": {
+                "type": "object",
+                "description": "start values of what is inside composites, by name, in SI units",
+                "additionalProperties": {"type": ["number", "string"]},
+            },
             **{key: _robot(endings) for key, endings in ENDINGS.items()},
             "planar": {"type": "boolean", "description": "whether all motion is in the x-y plane; false: in space"},
             "connections": {

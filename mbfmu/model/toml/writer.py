@@ -50,6 +50,8 @@ def _system(system: SystemData, prefix: str) -> Iterator[str]:
         yield "planar = true"
     if system.input_starts:
         yield f"input_starts = {_table(system.input_starts)}"
+    if system.inner_starts:
+        yield f"inner_starts = {_table(system.inner_starts)}"
     if system.connections:
         yield from ("", "connections = [")
         yield from (f"  [{_text(pair.a)}, {_text(pair.b)}]," for pair in system.connections)
