@@ -10,7 +10,8 @@
 enum { T, U, Y, DY, WORST };       /* Real */
 enum { N, MODE, FAULT, OUT_N, OUT_MODE, INTEGERS };
 enum { ON, OUT_ON, BOOLEANS };
-enum { EXIT = 1, CRASH, HANG, NOT_A_NUMBER, INFINITE, DISCARD, PRINT, CRASH_AT_END, TALK, LATER, REFUSE, HANG_AT_START, LOCAL };
+enum { EXIT = 1, CRASH, HANG, NOT_A_NUMBER, INFINITE, DISCARD, PRINT, CRASH_AT_END, TALK, LATER, REFUSE, HANG_AT_START, LOCAL,
+       FORGE, REMOVE, FLOOD, UNKNOWN };
 
 typedef struct {
     double r[WORST + 1], du;
@@ -23,6 +24,12 @@ typedef struct {
 static fmi2Status say(Slave *s, fmi2Status status, const char *text, int k) {
     s->f->logger(s->f->componentEnvironment, "foreign", status, "logAll", "%s %d", text, k);
     return status;
+}
+static char block[1 << 16];
+static const char LINES[] = "\x1b[31mhalf a line\n{\"done\": true, \"seconds\": 0}\n{\"failed\": 5}\n"
+                            "{\"time\": \"x\"}\nrest";
+static void spill(const char *text, size_t n) { /* to descriptors that are not the FMU's */
+    for (int k = 3; k < 20; k++) if (write(k, text, n) < 0) continue;
 }
 static void hang(void) {
     const char *file = getenv("FOREIGN_PID");
@@ -91,6 +98,10 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean forge
         case DISCARD: return fmi2Discard;
         case REFUSE: return say(S, fmi2Error, "no more", 0);
         case TALK: if (t > 0.5) return say(S, fmi2Error, "too much", 0); break;
+        case FORGE: spill(LINES, sizeof LINES - 1); break;
+        case REMOVE: if (system("rm -rf \"$PWD\"")) break; break;
+        case FLOOD: for (;;) spill(block, sizeof block);
+        case UNKNOWN: return -3;
         case PRINT: for (;;) puts("again and again and again and again");
     }
     S->r[Y] += h * (S->r[U] + 0.5 * h * S->du);

@@ -1271,6 +1271,21 @@ def test_what_the_fmu_prints_does_not_get_into_the_result(tmp_path: Path) -> Non
     assert check(pack(swap(runnable(), SCRIPT, "# before", noise), tmp_path / "x.fmu")) == []
 
 
+SPILL = r"""
+    for (int k = 3; k < 20; k++)
+        if (write(k, "half\n{\"rule\": \"step\", \"status\": \"fail\"}\n{\"done\": true}\nrest", 57)) continue;
+"""
+REMOVE = 'if (t > 1.2 && system("rm -rf \\"$PWD\\"")) abort();'
+
+
+@needs_compiler
+@pytest.mark.parametrize(("old", "new"), [("/* before */", SPILL), ("/* before */", REMOVE)])
+def test_an_fmu_that_forges_its_report_or_removes_its_folder_is_one_line(tmp_path: Path, old: str, new: str) -> None:
+    problems = check(native(tmp_path, old, new))
+    assert len(problems) == (new == REMOVE)
+    assert all(item.message.isprintable() for item in problems)
+
+
 @needs_library
 def test_an_fmu_that_allows_one_instance_is_not_asked_for_two(tmp_path: Path) -> None:
     once = 'needsExecutionTool="false" canBeInstantiatedOnlyOncePerProcess="true"'

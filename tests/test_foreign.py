@@ -21,12 +21,17 @@ import mbfmu
 from mbfmu.analysis.study.measures import measure
 from mbfmu.analysis.study.subjects import Study, fmu_subject
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
-from mbfmu.fmi import supervise
+from mbfmu.fmi import archive, supervise
+from mbfmu.fmi.reading import parse_fmu
+from mbfmu.fmu.modelica.writing import write_modelica
+from mbfmu.fmu.ssp import write_ssp
+from mbfmu.run import fmu_process
 from mbfmu.run.inputs import courses
 
 SOURCE = Path(__file__).with_name("foreign.c")
 STANDARD = Path(mbfmu.__file__).parent / "fmu" / "native" / "standard"
 EXIT, CRASH, HANG, NAN, INFINITE, DISCARD, PRINT, CRASH_AT_END, TALK, LATER, REFUSE, HANG_AT_START, LOCAL = range(1, 14)
+FORGE, REMOVE, FLOOD, UNKNOWN = range(14, 18)
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 XML = """<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="2.0" modelName="Foreign" guid="{f}" variableNamingConvention="structured">
@@ -268,6 +273,7 @@ def test_an_fmu_with_steps_of_one_length_gets_no_other(make: Maker) -> None:
             (INFINITE, StepError, r"output y is inf at t = 0\.26 s"),
             (DISCARD, StepError, r"stopped at t = 0\.25 s: it discarded the step"),
             (REFUSE, FmuError, r"failed at t = 0\.25 s: no more 0$"),
+            (REMOVE, FmuError, r"cannot be run: it removed or changed the files of its run: No such file"),
         ],
         lambda fault, *_: fault != HANG_AT_START,
     ),
@@ -287,6 +293,22 @@ def test_an_fmu_that_prints_without_end_is_ended(make: Maker, monkeypatch: pytes
     monkeypatch.setattr(supervise, "SPOKEN", 100_000)
     with pytest.raises(FmuError, match=r"at t = 0\.25 s, the FMU prints without end"):
         mbfmu.simulate(make(), 1.0, output_interval=0.01, values={"fault": PRINT})
+
+
+def test_what_an_fmu_writes_to_descriptors_that_are_not_its_own_is_no_report(make: Maker) -> None:
+    runs = [
+        mbfmu.simulate(make(), 1.0, output_interval=0.1, inputs={"u": 1.0}, values={"fault": fault})
+        for fault in (FORGE, 0)
+    ]
+    np.testing.assert_array_equal(runs[0].values, runs[1].values)
+
+
+def test_an_fmu_that_floods_descriptors_that_are_not_its_own_is_ended(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervise, "SPOKEN", 100_000)
+    with pytest.raises(FmuError, match=r"at t = 0\.25 s, the FMU prints without end"):
+        mbfmu.simulate(make(), 1.0, output_interval=0.01, values={"fault": FLOOD})
 
 
 def test_a_local_variable_that_is_not_finite_is_a_notice(make: Maker) -> None:
@@ -518,6 +540,69 @@ def test_what_is_not_run_is_refused_by_one_sentence(xml: str, reason: str, tmp_p
     if xml == FMI_1:
         (outcome,) = mbfmu.check(path)
         assert outcome.message == "the FMU is of FMI 1.0: judged are FMI 2.0 and 3.0"
+
+
+def _members(path: Path, *added: tuple[str, bytes], xml: str = XML) -> Path:
+    """Write an archive with a description and other members."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in (("modelDescription.xml", xml.encode()), *added):
+            file.writestr(name, content)
+    return path
+
+
+HOSTILE: list[tuple[str, dict[str, int], list[tuple[str, bytes]], str]] = [
+    ("2 members are named 'a'", {}, [("a", b"1"), ("a", b"2")], XML),
+    ("must have a relative path", {}, [("../a", b"1")], XML),
+    ("would unpack to 200000 bytes", {"MEMBER_LIMIT": 100_000}, [("a", bytes(200_000))], XML),
+    ("the archive would unpack to", {"TOTAL_LIMIT": 100_000}, [("a", bytes(60_000)), ("b", bytes(60_000))], XML),
+    ("more than 3 members", {"COUNT_LIMIT": 3}, [(name, b"") for name in "abc"], XML),
+    ("tags and value references, more than 20", {"MARK_LIMIT": 20}, [], XML),
+    ("remove the document type", {}, [], XML.replace("<fmiModel", '<!DOCTYPE a [<!ENTITY b "c">]><fmiModel', 1)),
+    ("line 6 breaks the XML schema of FMI 2.0", {}, [], XML.replace("startTime", "begin", 1)),
+]
+"""What every reader of FMUs says, limits that make it small, members, and the description."""
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize(("said", "limits", "added", "xml"), HOSTILE)
+def test_every_reader_of_fmus_has_the_limits_of_the_check(
+    said: str, limits: dict[str, int], added: list[tuple[str, bytes]], xml: str, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path = _members(tmp_path / "hostile.fmu", *added, xml=xml)
+    for name, limit in limits.items():
+        monkeypatch.setattr(archive, name, limit)
+    readers: tuple[Callable[[], object], ...] = (
+        lambda: mbfmu.simulate(path, 1.0),
+        lambda: mbfmu.sweep(path, 1.0, measures={"m": "max(y)"}, vary={"u": [1.0]}),
+        lambda: mbfmu.couple({"a": path}, [], 1.0, 0.1),
+        lambda: mbfmu.linearize(path),
+        lambda: parse_fmu(path),
+        lambda: fmu_process.FmuProcess(path, path, 1.0),  # which leaves the description to the others
+    )
+    for reader in readers[: 4 if "schema" in said else 5 if "document type" in said else None]:
+        with pytest.raises(FmuError, match=said) as caught:
+            reader()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('modelIdentifier="foreign"', 'modelIdentifier="../../foreign"'), "must have only letters, digits"),
+        (('modelIdentifier="foreign"', 'modelIdentifier="a&quot;); quit"'), "must have only letters, digits"),
+        (('name="u" valueReference="1"', 'name="u" valueReference="4294967296"'), "value reference 4294967296"),
+        (('name="u" valueReference="1"', 'name="u" valueReference="-1"'), "value reference -1"),
+    ],
+)
+def test_identifiers_and_value_references_are_checked_before_code_is_written_of_them(
+    change: tuple[str, str], said: str, make: Maker
+) -> None:
+    path = make(change)
+    with pytest.raises(FmuError, match=said):
+        write_modelica(path, path.with_name("Package.mo"))
+    with pytest.raises(FmuError, match=said):
+        write_ssp(path.with_suffix(".ssp"), {"a": path}, [])
 
 
 def test_a_library_for_another_platform_is_told(make: Maker) -> None:

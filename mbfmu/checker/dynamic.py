@@ -4,6 +4,8 @@ The FMU is foreign machine code: it may crash, hang or end the process. Each of 
 met it; the rules that are left are tried in a new process.
 """
 
+import errno
+import os
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
@@ -174,7 +176,11 @@ class _Run:
                 text = f"not tried: the FMU took more than {LONGEST * self.timeout:g} s"
                 self.found += [rule.outcome("not applicable", text) for rule in (*left, self.interface.others[-1])]
                 return
-            ending, entries = self._process([rule.name for rule in left])
+            try:
+                ending, entries = self._process([rule.name for rule in left])
+            except OSError as error:
+                self._lose(left, error)
+                return
             begun = left[0]
             said: set[str] = set()
             done = False
@@ -185,6 +191,9 @@ class _Run:
                 if rule is not None:
                     said.add(rule.name)
                     self._note(rule, entry.get("status"), str(entry.get("message")))
+            if any("gone" in entry for entry in entries):
+                self._lose(left[left.index(begun) :], OSError(errno.ENOENT, os.strerror(errno.ENOENT)))
+                return
             if not done and begun.name not in said:
                 self._note(begun, "fail", ending.text)
             if any(outcome.status == "fail" and names[outcome.rule].gate for outcome in self.found):
@@ -195,9 +204,20 @@ class _Run:
     def end(self) -> None:
         """See how a process ends in which no call was answered with fmi2Fatal: the last one, or a new one."""
         rule = self.interface.others[-1]
-        ending = self.last or self._process([rule.name])[0]
+        try:
+            ending = self.last or self._process([rule.name])[0]
+        except OSError as error:
+            self._lose([rule], error)
+            return
         fault = "" if ending.code == 0 else f"after the FMU was freed, {ending.text}"
         self._note(rule, "fail" if fault else "pass", fault)
+
+    def _lose(self, left: list[Rule], error: OSError) -> None:
+        """Take down that the rules that are left cannot be tried, as the files that they need are gone."""
+        text = f"the FMU removed or changed the files of the check: {error.strerror or error}"
+        first, *others = left
+        self.found.append(first.outcome("fail", text, self.library))
+        self.found += [rule.outcome("not applicable", f"not tried: {text}") for rule in others]
 
     def _note(self, rule: Rule, status: Any, message: str) -> None:
         """Take down what a rule says; a pass of a rule on messages does not undo an earlier failure."""

@@ -365,7 +365,7 @@ def _read(folder: Path, width: int, report: Callable[..., None]) -> Iterator[lis
     """Give the rows of a run, from blocks that the parent writes a little ahead; an empty one is the end."""
     for index in count():
         path = folder / f"rows{index}"
-        _wait_for(path, lambda: report(waits=True))  # the parent may take long to evaluate an input
+        _wait_for(path, lambda: report(waits=index))  # noqa: B023 - the parent may take long to evaluate an input
         block = np.fromfile(path, np.float64)
         path.unlink()
         if not len(block):

@@ -3,6 +3,7 @@
 import io
 import math
 import os
+import re
 import zipfile
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from mbfmu.errors import FmuError
 from mbfmu.fmi.annotations import derivatives_of
 from mbfmu.fmi.archive import DESCRIPTION, read_archive
 from mbfmu.fmi.description import TYPES
+from mbfmu.fmi.fault import one_line
 from mbfmu.fmi.xml import parse_xml, read_root
 
 BASE = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
@@ -28,6 +30,10 @@ TYPES3 = {
 }
 """Types of FMI 3.0, each with that of FMI 2.0 for its values; Binary and Clock have none."""
 TERMINALS = "terminalsAndIcons/terminalsAndIcons.xml"
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+"""An identifier of C."""
+LARGEST_REFERENCE = 2**32 - 1
+"""Largest value reference."""
 LARGEST_ARRAY = 10_000
 """Elements up to which an array is read."""
 
@@ -195,9 +201,32 @@ def parse_fmu(
         exchange = _exchange(root, elements["me"]) if "me" in known else None
     except (LookupError, ValueError) as error:
         raise FmuError(f"'{where}': {DESCRIPTION} cannot be read ({error}); see mbfmu check") from None
+    _check_handles(where, known, ports.values(), version)
     token = root.get("guid") or root.get("instantiationToken", "")
     about = (root.get("modelName", ""), root.get("description", ""), archive.data)
     return OuterFmu(*about, ports, units, version, known, token, exchange, terminals)
+
+
+def _check_handles(where: str, known: Mapping[str, str], ports: Collection[FmuVariable], version: str) -> None:
+    """Check what is written into files and code: identifiers and value references.
+
+    Raises:
+        FmuError: an identifier is not one of C, or a value reference is out of range or, in FMI 3.0, not unique.
+    """
+    for identifier in known.values():
+        if not IDENTIFIER.fullmatch(identifier):
+            text = f"modelIdentifier {identifier!r} must have only letters, digits and underscores"
+            raise FmuError(f"'{where}': {one_line(text)}; export the FMU under another name")
+    seen: dict[int, str] = {}
+    for port in ports:
+        if not 0 <= port.reference <= LARGEST_REFERENCE:
+            raise FmuError(
+                one_line(f"'{where}': '{port.name}' has the value reference {port.reference}; see mbfmu check")
+            )
+        if version != "2.0" and port.reference in seen:
+            text = f"'{port.name}' and '{seen[port.reference]}' have one value reference, {port.reference}"
+            raise FmuError(one_line(f"'{where}': {text}; see mbfmu check"))
+        seen[port.reference] = port.name
 
 
 def _units(root: Any) -> Iterator[ScaledUnit]:
@@ -275,13 +304,15 @@ def _at(names: list[str], index: int) -> str:
 
 def _ports3(root: Any) -> Iterator[FmuVariable]:
     declared = {node.get("name"): node for node in root.iterfind("TypeDefinitions/*")}
-    nodes = {int(node.attrib["valueReference"]): node for node in root.iterfind("ModelVariables/*")}
+    every = root.findall("ModelVariables/*")
+    nodes = {int(node.attrib["valueReference"]): node for node in every}
     on: dict[int, list[int]] = {}
     for output in root.iterfind("ModelStructure/Output"):
         if "dependencies" in output.attrib:
             on[int(output.attrib["valueReference"])] = [int(text) for text in output.attrib["dependencies"].split()]
     annotated = derivatives_of(root)
-    for reference, node in nodes.items():
+    for node in every:
+        reference = int(node.attrib["valueReference"])
         shared = declared.get(node.get("declaredType"))
         of = node.get("derivative")
         inputs = (nodes[item] for item in on.get(reference, ()))

@@ -1,12 +1,14 @@
 """Supervision of the process in which a foreign FMU runs: it may crash, hang, end the process or print without end.
 
-The process runs one module with a job, and reports in JSON lines. It is ended when it is silent for too long.
+The process runs one module with a job, and reports in JSON lines that begin with a token, which it reads from its
+input: what the FMU writes to the same descriptor is no report. It is ended when it is silent for too long.
 """
 
 import contextlib
 import json
 import math
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -16,12 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mbfmu.fmi.fault import one_line
+
 PATIENCE = 0.02
 """Longest time between two reads of what the process has written, s; reads are more frequent after a line."""
 BRIEFLY = 0.001
 """Shortest time between two reads of what the process has written, s."""
 SPOKEN = 2**24
 """Bytes a process may write beside its report; an FMU that writes more is ended."""
+PART = 2**20
+"""Largest number of bytes of a report that are read at once."""
 WORDS = 2000
 """Largest number of characters of what the FMU wrote that a message holds."""
 
@@ -71,7 +77,7 @@ class Ending:
         if self.code is None:
             return f"the FMU prints without end, more than {SPOKEN} bytes"
         said = " | ".join(self.written.split("\n")[-6:]).strip(" |")[-WORDS:]
-        return f"the FMU ended the process ({_name(self.code)}). {said}".strip()
+        return one_line(f"the FMU ended the process ({_name(self.code)}). {said}")
 
 
 def supervise(
@@ -91,6 +97,9 @@ def supervise(
         timeout: seconds for which the process may report nothing.
         heard: see `Supervised`.
         deadline: when all must be over, on the monotonic clock.
+
+    Raises:
+        OSError: the folder cannot be used, for example because the FMU has removed it.
     """
     with Supervised(module, job, folder, heard) as process:
         ending = process.wait(timeout, deadline)
@@ -116,16 +125,22 @@ class Supervised:
     ) -> None:
         (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
         command = [sys.executable, "-c", CHILD, str(Path(__file__).parents[2]), module, str(folder / "job.json")]
-        out, self._err = folder / "out", folder / "err"
+        out, err = folder / "out", folder / "err"
+        token = secrets.token_hex(16).encode()
         with contextlib.ExitStack() as stack:
-            stdout, stderr = (stack.enter_context(path.open("wb")) for path in (out, self._err))
-            self._lines = stack.enter_context(contextlib.closing(_Lines(out, heard)))
+            stdout, stderr = (stack.enter_context(path.open("wb")) for path in (out, err))
+            self._lines = stack.enter_context(contextlib.closing(_Lines(out, token, heard)))
+            self._err = stack.enter_context(err.open("rb"))  # still open if the FMU removes the file
             self._process = stack.enter_context(
                 subprocess.Popen(
                     command, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, cwd=folder, start_new_session=True
                 )
             )
             stack.callback(self._end)
+            with contextlib.suppress(BrokenPipeError):  # it has ended already, which `wait` reports
+                assert self._process.stdin is not None
+                self._process.stdin.write(token + b"\n")
+                self._process.stdin.flush()
             self.close = stack.pop_all().close
 
     def __enter__(self) -> "Supervised":
@@ -137,7 +152,7 @@ class Supervised:
     @property
     def written(self) -> int:
         """Number of bytes that the process has written beside its report."""
-        return self._err.stat().st_size
+        return os.fstat(self._err.fileno()).st_size + self._lines.noise
 
     def wait(
         self,
@@ -169,8 +184,9 @@ class Supervised:
         self._lines.hear()
         if until():
             return None
-        with self._err.open("rb") as file:
-            return Ending(code, timeout, file.read(SPOKEN).decode("utf-8", errors="replace"))
+        self._err.seek(0)
+        said = self._err.read(SPOKEN).decode("utf-8", errors="replace")
+        return Ending(code, timeout, said or self._lines.noise * " ")
 
     def _end(self) -> None:
         if self._process.poll() is None:
@@ -179,22 +195,35 @@ class Supervised:
 
 
 class _Lines:
-    """The lines of a report, as they come; the last one may be cut short."""
+    """The lines of a report, as they come; the last one may be cut short.
 
-    def __init__(self, path: Path, heard: Callable[[dict[str, Any]], None]) -> None:
-        self._file, self._heard, self._rest = path.open("rb"), heard, b""
+    Args:
+        path: path of the file.
+        token: the bytes that a line of the report begins with.
+        heard: called with every line.
+    """
+
+    def __init__(self, path: Path, token: bytes, heard: Callable[[dict[str, Any]], None]) -> None:
+        self._file, self._token, self._heard, self._rest = path.open("rb"), token, heard, b""
+        self.noise = 0
+        """Number of bytes in the file that are no report."""
         self.close = self._file.close
 
     def hear(self) -> bool:
-        """Read what is new; return whether there is anything."""
-        new = self._file.read()
-        *lines, self._rest = (self._rest + new).split(b"\n")
-        for line in lines:
-            with contextlib.suppress(ValueError):
-                entry = json.loads(line)
-                if isinstance(entry, dict):
-                    self._heard(entry)
-        return bool(new)
+        """Read what is new; return whether there is a line of the report."""
+        said = False
+        while self.noise <= SPOKEN and (new := self._file.read(PART)):
+            *lines, self._rest = (self._rest + new).split(b"\n")
+            for line in lines:
+                if not line.startswith(self._token):
+                    self.noise += len(line)
+                    continue
+                with contextlib.suppress(ValueError):  # another thread of the FMU wrote into the line
+                    self._heard(json.loads(line.removeprefix(self._token)))
+                    said = True
+            if len(self._rest) > SPOKEN:
+                self.noise, self._rest = self.noise + len(self._rest), b""
+        return said
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -18,12 +18,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-import fmpy
 import numpy as np
 
 from mbfmu.base.described import Described, takes
 from mbfmu.base.result import Result
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
+from mbfmu.fmi.archive import read_archive
 from mbfmu.fmi.instance import Messages, instantiate
 from mbfmu.fmi.plan import KINDS, VALUES
 from mbfmu.fmi.reading import BASE, ScaledUnit
@@ -281,8 +281,8 @@ class _Part:
         self.ramps = bool(self.description.coSimulation.canInterpolateInputs)
         self.saves = bool(self.description.coSimulation.canGetAndSetFMUstate)
         try:
-            unpacked = fmpy.extract(str(path), unzipdir=str(folder))
-            self.slave = instantiate(unpacked, self.description, name, self.messages.note, alone=False)
+            read_archive(path).unpack(folder)
+            self.slave = instantiate(str(folder), self.description, name, self.messages.note, alone=False)
         except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
             raise FmuError(f"'{path}' cannot be started: {self._said(error)}") from None
         stack.callback(self.slave.freeInstance)

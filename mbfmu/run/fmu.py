@@ -7,7 +7,6 @@ from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,9 @@ import numpy.typing as npt
 from mbfmu.base.result import Result, matching, roles
 from mbfmu.errors import FmuError, UnknownNameError, UsageError, nearest
 from mbfmu.fmi.annotations import derivatives_of
-from mbfmu.fmi.archive import DESCRIPTION
+from mbfmu.fmi.archive import DESCRIPTION, Archive, read_archive
 from mbfmu.fmi.events import PERIODIC
+from mbfmu.fmi.fault import one_line
 from mbfmu.fmi.plan import VALUES, Plan, has_event_mode
 from mbfmu.fmi.scalars import ScalarIndex, fits, scalars
 from mbfmu.fmu.interface import STEP, TOLERANCE
@@ -38,43 +38,52 @@ def read_fmu(path: Path, content: bytes | None = None) -> Any:
         content: its bytes if they are known.
 
     Raises:
-        FmuError: the file is missing, of another version than FMI 2.0 and 3.0, for scheduled execution alone, or FMPy
-            cannot read it.
+        FmuError: the file is missing, unsafe to unpack, of another version than FMI 2.0 and 3.0, for scheduled
+            execution alone, breaks the schema, or FMPy cannot read it.
     """
     import fmpy
 
     if content is None and not path.is_file():
         raise FmuError(f"there is no FMU '{path}'")
+    archive = read_archive(path, content)
+    root = _root_of(path, archive)
     try:
-        source = str(path) if content is None else BytesIO(content)
-        version = fmpy.read_model_description(source, validate=False).fmiVersion
-        three = version.startswith("3.")
-        description = scalars(_read(source)) if three or version == "2.0" else None
+        description = fmpy.read_model_description(BytesIO(archive.data), validate=False)
+        if description.modelExchange is not None:
+            variables = {item.name: item for item in description.modelVariables}
+            for name, of in derivatives_of(root).items():
+                if name in variables and of in variables:
+                    variables[name].derivative = variables[of]
+        description = scalars(description)
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-        raise FmuError(f"'{path}' is not an FMU that FMPy can read: {' '.join(str(error).split())}") from None
-    if description is None:
-        raise FmuError(f"'{path}' is of FMI {version}: have its tool export it as FMI 2.0 or 3.0")
+        raise FmuError(f"'{path}' is not an FMU that FMPy can read: {one_line(str(error))}") from None
     if description.coSimulation is None and description.modelExchange is None:
         raise FmuError(f"'{path}' is for scheduled execution alone: have its tool export it for co-simulation")
     return description
 
 
-def _read(source: str | BytesIO) -> Any:
-    """Return FMPy's model description of a file, with the derivatives that stand in an annotation of mbfmu."""
-    import fmpy
+def _root_of(path: Path, archive: Archive) -> Any:
+    """Return the root of the description of an FMU; see `read_fmu` for errors."""
+    from mbfmu.fmi import xml  # only FMUs need lxml
 
-    from mbfmu.fmi.xml import parse_xml  # only FMUs need lxml
-
-    description = fmpy.read_model_description(source)
-    if description.modelExchange is None:
-        return description
-    with ZipFile(source) as archive:
-        root = parse_xml(archive.read(DESCRIPTION))
-    variables = {item.name: item for item in description.modelVariables}
-    for name, of in derivatives_of(root).items() if root is not None else ():
-        if name in variables and of in variables:
-            variables[name].derivative = variables[of]
-    return description
+    data = archive.read(DESCRIPTION)
+    root, fault = xml.parse_description(data)
+    if fault is not None and fault.kind == xml.VERSION:
+        raise FmuError(
+            f"'{path}' {fault.text.partition(':')[0].removeprefix('the FMU ')}: have its tool export it as "
+            "FMI 2.0 or 3.0"
+        )
+    if fault is not None:
+        raise FmuError(f"'{path}' cannot be read: {DESCRIPTION}: {fault}")
+    root, breaches = xml.validate(data, root)
+    if breaches is not None:
+        text, line = next(breaches, ("it breaks the schema", None))
+        where = "" if line is None else f", line {line}"
+        raise FmuError(
+            f"'{path}': {DESCRIPTION}{where} breaks the XML schema of FMI {root.get('fmiVersion')}: "
+            f"{one_line(text)}; see mbfmu check"
+        )
+    return root
 
 
 @dataclass(frozen=True)

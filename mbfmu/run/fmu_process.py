@@ -1,13 +1,14 @@
 """The process of its own in which an FMU runs: it may crash, hang or end the process, and a run says so."""
 
+import errno
 import itertools
 import json
 import math
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
-from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,12 +18,16 @@ import numpy as np
 
 from mbfmu.base.result import Result
 from mbfmu.errors import FmuError, StepError
+from mbfmu.fmi.archive import read_archive
+from mbfmu.fmi.fault import one_line
 from mbfmu.fmi.supervise import SPOKEN, Ending, Supervised
 from mbfmu.run.fmu import FmuRun
 from mbfmu.run.model import Progress
 
 BLOCK = 1000
 """Number of rows of a run that are written at once."""
+LOST = 1.0
+"""Time after which a block of rows that the process of an FMU still waits for must have been removed by the FMU, s."""
 AHEAD = 20
 """Largest number of blocks of rows that the process of an FMU has not read yet."""
 
@@ -57,22 +62,21 @@ class FmuProcess:
     """
 
     def __init__(self, path: Path, source: Path | bytes, timeout: float) -> None:
-        import fmpy
-
         self._path, self._timeout = path, timeout
         self._process: Supervised | None = None
         self._count = 0  # of runs
         self._said: dict[str, Any] = {}  # what the process has reported on a run
         self._messages: dict[str, None] = {}
         self._report: Progress = lambda _: None
+        self._fed: list[float] = []  # when each block of rows was written, on the monotonic clock
         try:
             self._scratch = TemporaryDirectory(prefix="mbfmu_", ignore_cleanup_errors=True)
             self._folder = Path(self._scratch.name)
-            fmpy.extract(BytesIO(source) if isinstance(source, bytes) else str(source), str(self._folder / "fmu"))
-        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
+            archive = read_archive(path, source if isinstance(source, bytes) else None)
+            archive.unpack(self._folder / "fmu")
+        except (OSError, FmuError) as error:
             self.close()
-            reason = (error.strerror if isinstance(error, OSError) else None) or error
-            raise FmuError(f"'{path}' cannot be unpacked: {reason}") from None
+            raise FmuError(f"'{path}' cannot be run: {error}") from None
 
     def __enter__(self) -> "FmuProcess":
         return self
@@ -114,14 +118,16 @@ class FmuProcess:
             finished = (lambda: False) if last else (lambda: "done" in self._said or "failed" in self._said)
             assert self._process is not None
             ending = self._process.wait(self._timeout, idle=lambda: next(feed), until=finished)
-            (reached,) = np.fromfile(folder / "reached")
-            table = np.load(folder / "table.npy", allow_pickle=False) if "done" in self._said else None
+            (reached,) = np.fromfile(folder / "reached", count=1)
+            table = _table(folder / "table.npy", run) if "done" in self._said else None
             if ending is not None or table is None or self._process.written > SPOKEN // 2:
                 self._end()
-            shutil.rmtree(folder)
-        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+        except (OSError, ValueError) as error:
             self._end()
-            raise FmuError(f"'{self._path}' cannot be unpacked and run: {error.strerror or error}") from None
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            gone = "" if (folder / "plan.json").exists() else "it removed or changed the files of its run: "
+            raise FmuError(one_line(f"'{self._path}' cannot be run: {gone}{reason}")) from None
         except BaseException:
             self._end()
             raise
@@ -141,7 +147,8 @@ class FmuProcess:
     def _begin(self, run: FmuRun, folder: Path, last: bool) -> Iterator[None]:
         """Return what feeds a run with rows, once it has begun; there is a new process for it if there was none."""
         np.full(1, math.nan).tofile(folder / "reached")
-        feed = _feed(folder, run.rows())
+        self._fed.clear()
+        feed = _feed(folder, run.rows(), self._fed)
         next(feed)
         (folder / "part").write_text(json.dumps({"plan": asdict(run.plan), "last": last}), encoding="utf-8")
         os.replace(folder / "part", folder / "plan.json")
@@ -155,24 +162,47 @@ class FmuProcess:
         if "time" in line:
             self._report(line["time"])
         elif "message" in line:
-            self._messages[str(line["message"])] = None
+            self._messages[one_line(line["message"])] = None
+        elif "waits" in line:
+            index = line["waits"]
+            if index < len(self._fed) and time.monotonic() > self._fed[index] + LOST:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         else:
             self._said.update(line)
 
     def _failure(self, ending: Ending | None, reached: float) -> FmuError | StepError:
         """Return what is wrong with a run that has no table."""
         if "failed" in self._said:
-            return (StepError if self._said.get("refused") else FmuError)(f"'{self._path}'{self._said['failed']}")
+            kind = StepError if self._said.get("refused") else FmuError
+            return kind(one_line(f"'{self._path}'{self._said['failed']}"))
         assert ending is not None
         when = "before its first step" if math.isnan(reached) else f"at t = {reached:g} s"
         longer = f"; --timeout gives it more than {self._timeout:g} s" if ending.silent else ""
         return FmuError(f"'{self._path}': {when}, {'; '.join([*self._messages, ending.text])}{longer}")
 
 
-def _feed(folder: Path, rows: Iterator[list[float]]) -> Iterator[None]:
+def _table(path: Path, run: FmuRun) -> Any:
+    """Return the table that the process of an FMU has saved.
+
+    Raises:
+        OSError, ValueError: there is none, or it is not that of the run.
+    """
+    table = np.load(path, allow_pickle=False)
+    expected = (len(run.points), 1 + len(run.shown))
+    if table.shape != expected or table.dtype != np.float64:
+        raise ValueError(f"its table has the shape {table.shape} instead of {expected}")
+    return table
+
+
+def _feed(folder: Path, rows: Iterator[list[float]], written: list[float]) -> Iterator[None]:
     """Write the blocks of rows that the process of an FMU is about to read, each time that the next item is read.
 
     It removes those it has read; an empty one is the end.
+
+    Args:
+        folder: folder of the run.
+        rows: the rows.
+        written: gets the time of each block, s.
     """
     for index in itertools.count():
         while (folder / f"rows{index - AHEAD}").exists():
@@ -180,6 +210,7 @@ def _feed(folder: Path, rows: Iterator[list[float]]) -> Iterator[None]:
         block = list(islice(rows, BLOCK))
         np.array(block).tofile(folder / "part")
         os.replace(folder / "part", folder / f"rows{index}")
+        written.append(time.monotonic())
         if not block:
             break
     while True:

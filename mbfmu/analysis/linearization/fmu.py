@@ -46,8 +46,6 @@ def linearize_fmu(
         UnknownNameError: there is no such variable.
         UsageError: an input is not a finite number, or an output has no slope.
     """
-    import fmpy
-
     from mbfmu.fmi.instance import Messages, instantiate
 
     # the variables: states x, which have derivatives and start values, inputs u and outputs y
@@ -92,7 +90,7 @@ def linearize_fmu(
 
     # an instance at its start, in initialisation mode
     with tempfile.TemporaryDirectory() as folder:
-        call(fmpy.extract, str(path), unzipdir=folder)
+        call(read_archive(path).unpack, Path(folder))
         instance = call(instantiate, folder, description, path.stem, messages.note)
         try:
             for name, value in start.items():

@@ -92,6 +92,9 @@ def main(job: dict[str, Any], report: Callable[..., None]) -> None:
         probe.log.clear()
         probe.remark, probe.legal = "", True
         status, messages = _apply(probe, functions[name])
+        if not Path(job["folder"]).is_dir():  # which is the FMU's own doing
+            report(gone=True)
+            return
         for text in messages:
             report(rule=name, status=status, message=text)
         if status == "fail":
