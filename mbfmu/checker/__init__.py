@@ -1,6 +1,7 @@
 """Check an FMU of FMI 2.0 or 3.0, whoever made it: archive, schema, FMPy, our own rules, a test run.
 
 outcome.py    what a rule is, and what it says
+sentences.py  the sentences of the standard that a failure breaks
 archive.py    rules on the ZIP file
 static.py     rules on modelDescription.xml: XML, XSD, FMPy, and those of
               document.py, variables.py, structure.py, traps.py, and of rules3.py for FMI 3.0
@@ -10,12 +11,14 @@ job.py        what that process must know
 They judge what `mbfmu.fmi` reads and runs.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from os import PathLike
 
 from mbfmu.base.arguments import checked
 from mbfmu.checker import archive, dynamic, static
 from mbfmu.checker.outcome import PRACTICE, Outcome, Rule
+from mbfmu.checker.sentences import SENTENCES
 from mbfmu.errors import UsageError, nearest
 from mbfmu.fmi.archive import inspect
 
@@ -23,11 +26,15 @@ __all__ = ["RULES", "Outcome", "Rule", "check", "report"]
 
 RULES: tuple[Rule, ...] = (*archive.RULES, *static.RULES, *dynamic.RULES)
 """All rules, in the order they are tried."""
+PRACTICAL = ("output-finite", "integration")
+"""Rules that others wait for and that the standard does not state."""
 
 
 @checked
 def check(path: str | PathLike[str]) -> list[Outcome]:
-    """List what is wrong with an FMU; an empty list means that no rule fails.
+    """List where an FMU breaks the standard; an empty list means that no rule fails.
+
+    What the standard does not require of the FMU is a note, which `report` has.
 
     Whatever lies at `path`, missing, damaged or hostile, the answer is a list. The last rules run the
     FMU's code with the rights of the caller (in a process of its own), if it has a library for this platform.
@@ -64,10 +71,12 @@ def report(
     rules = {rule.name: rule for rule in RULES}
     inspection = inspect(path)
     results = archive.judge_archive(path, inspection)
+    version = None
     if inspection.archive is not None:
         fmu, judged = static.check_description(inspection.archive)
         results += judged
         if fmu is not None:
+            version = fmu.version
             reasons = {**_of_other_versions(fmu.version), **reasons}
             results += dynamic.probe_fmu(fmu, reasons, timeout)
             rules |= dynamic.BY_VERSION[fmu.version]
@@ -76,15 +85,37 @@ def report(
         said.setdefault(outcome.rule, []).append(outcome)
     complete: list[Outcome] = []
     blocker = "file"
+    sentences = SENTENCES["2.0" if version is None else version]
     for rule in rules.values():
         if rule.name in reasons:
             complete.append(rule.outcome("not applicable", reasons[rule.name]))
             continue
-        outcomes = said.get(rule.name) or [rule.outcome("not applicable", f"waits for the rule '{blocker}'")]
+        outcomes = _without_passes(said.get(rule.name, ())) or [
+            rule.outcome("not applicable", f"waits for the rule '{blocker}'")
+        ]
         if rule.gate and rule.name in said and outcomes[0].status != "pass":
             blocker = rule.name
-        complete += outcomes
+        complete += (_weighed(outcome, rule, sentences) for outcome in outcomes)
     return tuple(complete)
+
+
+def _without_passes(outcomes: Collection[Outcome]) -> list[Outcome]:
+    """Return what a rule says, without a pass beside something that is wrong."""
+    wrong = [outcome for outcome in outcomes if outcome.status in ("fail", "note")]
+    return list(dict.fromkeys(wrong)) or list(outcomes)
+
+
+def _weighed(outcome: Outcome, rule: Rule, sentences: Mapping[str, str]) -> Outcome:
+    """Return a failure with the sentence that it breaks, or as a note if there is none.
+
+    Without the rules that others wait for nothing can be judged: they fail without a sentence too.
+    """
+    if outcome.status != "fail":
+        return outcome
+    sentence = sentences.get(rule.name, "")
+    if not sentence and (not rule.gate or rule.name in PRACTICAL):
+        return replace(outcome, status="note")
+    return replace(outcome, sentence=sentence)
 
 
 def _of_other_versions(version: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable, Remark
 from mbfmu.fmi.archive import DESCRIPTION
 from mbfmu.fmi.description import Fmu, FmuDescription, claims
 
@@ -156,7 +156,7 @@ def log_category(fmu: FmuDescription) -> Iterator[Finding]:
         name = category.get("name")
         meant = [known for known in LOG_CATEGORIES if known.lower() == name.strip().lower() and known != name]
         if meant:
-            yield f"log category '{name}' must be written '{meant[0]}'", category.sourceline
+            yield Remark(f"log category '{name}' should be written '{meant[0]}'"), category.sourceline
 
 
 def annotation(fmu: Fmu) -> Iterator[Finding]:
@@ -165,7 +165,8 @@ def annotation(fmu: Fmu) -> Iterator[Finding]:
     if not groups:
         raise NotApplicable("there are no annotations")
     for group in groups:
-        yield from _repeated(group.iterfind("Tool"), "annotation of the tool")
+        for text, line in _repeated(group.iterfind("Tool"), "annotation of the tool"):
+            yield text if group.tag == "VendorAnnotations" else Remark(text), line
 
 
 def unit_definition(fmu: FmuDescription) -> Iterator[Finding]:
@@ -180,7 +181,7 @@ def unit_definition(fmu: FmuDescription) -> Iterator[Finding]:
             factor, offset = float(element.get("factor", "1")), float(element.get("offset", "0"))
             if not (math.isfinite(factor) and math.isfinite(offset) and factor):
                 text = f"{element.tag} of unit '{unit.get('name')}': factor {factor:g} and offset {offset:g}"
-                yield f"{text} cannot be converted with", element.sourceline
+                yield Remark(f"{text} cannot be converted with"), element.sourceline
 
 
 def type_definition(fmu: Fmu) -> Iterator[Finding]:
@@ -188,7 +189,7 @@ def type_definition(fmu: Fmu) -> Iterator[Finding]:
     if not fmu.types:
         raise NotApplicable("there are no TypeDefinitions")
     for name, element in fmu.types.items():
-        yield from ((f"type '{name}': {text}", element.sourceline) for text in bounds(element.attrib))
+        yield from ((Remark(f"type '{name}': {text}"), element.sourceline) for text in bounds(element.attrib))
         items = list(element.iterfind("Item"))
         yield from _repeated(items, f"item of type '{name}':")
         for value, count in Counter(int(item.get("value")) for item in items).items():

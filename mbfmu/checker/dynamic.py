@@ -165,7 +165,9 @@ class _Run:
     def runs(self) -> bool:
         """Whether no rule that others wait for has failed, and there is time left."""
         broken = {outcome.rule for outcome in self.found if outcome.status == "fail"}
-        return time.monotonic() < self.deadline and not any(rule.name in broken for rule in self.interface.vital)
+        return time.monotonic() < self.deadline and not any(
+            rule.name in broken for rule in (UNPACK, *self.interface.vital)
+        )
 
     def supervise(self, rules: list[Rule]) -> None:
         """Try the rules, in a new process after each that ended one."""
@@ -215,15 +217,14 @@ class _Run:
     def _lose(self, left: list[Rule], error: OSError) -> None:
         """Take down that the rules that are left cannot be tried, as the files that they need are gone."""
         text = f"the FMU removed or changed the files of the check: {error.strerror or error}"
-        first, *others = left
-        self.found.append(first.outcome("fail", text, self.library))
-        self.found += [rule.outcome("not applicable", f"not tried: {text}") for rule in others]
+        self.found.append(UNPACK.outcome("fail", text, self.library))
+        self.found += [rule.outcome("not applicable", f"not tried: {text}") for rule in left]
 
     def _note(self, rule: Rule, status: Any, message: str) -> None:
         """Take down what a rule says; a pass of a rule on messages does not undo an earlier failure."""
         said = any(outcome.rule == rule.name for outcome in self.found)
         if status not in ("pass", "not applicable"):
-            self.found.append(rule.outcome("fail", message, self.library))
+            self.found.append(rule.outcome("note" if status == "note" else "fail", message, self.library))
         elif not said:
             self.found.append(rule.outcome(status, message or rule.claim))
 

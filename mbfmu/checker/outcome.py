@@ -7,13 +7,20 @@ from typing import Literal
 
 from mbfmu.fmi.fault import one_line
 
-Status = Literal["pass", "fail", "not applicable"]
+Status = Literal["pass", "fail", "note", "not applicable"]
 
 PRACTICE = "practice"
 """Section of a rule that the standard does not state, but without which some master fails."""
 
 MOST = 50
 """Largest number of faults by one rule that are listed one by one."""
+
+
+class Remark(str):
+    """A finding that breaks no sentence of the standard, whatever its rule stands on."""
+
+    __slots__ = ()
+
 
 Finding = tuple[str, int | str | None]
 """What is wrong, and where: a line of modelDescription.xml, a member of the archive, or nowhere in particular."""
@@ -62,7 +69,8 @@ class Rule:
             violations = [(f"the rule cannot be applied to this FMU: {error!r}", None)]
         if len(violations) > MOST:
             violations[MOST:] = [(f"and more; the first {MOST} are listed", None)]
-        return [self.outcome("fail", *item) for item in violations] or [self.outcome("pass", self.claim)]
+        found = [self.outcome("note" if isinstance(item[0], Remark) else "fail", *item) for item in violations]
+        return found or [self.outcome("pass", self.claim)]
 
 
 @dataclass(frozen=True)
@@ -72,9 +80,10 @@ class Outcome:
     Args:
         rule: the rule's id.
         section: of the FMI 2.0.4 or 3.0.2 document the rule comes from, or 'practice'.
-        status: 'pass', 'fail' or 'not applicable'.
+        status: 'fail' for a breach of the standard, 'note' for another finding, 'pass', or 'not applicable'.
         where: line or file, such as 'modelDescription.xml:12' or the name of a file in the archive; may be empty.
         message: what is wrong and how to mend it, what holds, or why the rule does not apply.
+        sentence: the sentence of the standard that a failure breaks; empty for others, and where nothing can be judged.
     """
 
     rule: str
@@ -82,6 +91,7 @@ class Outcome:
     status: Status
     where: str
     message: str
+    sentence: str = ""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.rule}: {self.message}" if self.where else f"{self.rule}: {self.message}"

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from mbfmu.checker.document import StaticRule
-from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable, Remark
 from mbfmu.fmi.description import Fmu
 
 SECTIONS = ("Outputs", "Derivatives", "InitialUnknowns")
@@ -121,7 +121,7 @@ def dependencies(fmu: Fmu) -> Iterator[Finding]:
                     continue
                 known = v.initialised == "exact" if section == "InitialUnknowns" else index in states
                 if not known and v.causality not in ("input", "independent"):
-                    yield f"the {where} cannot depend on '{v.name}', no known there; leave it out", line
+                    yield Remark(f"the {where} depends on '{v.name}', which is no known there; leave it out"), line
 
 
 def dependencies_kind(fmu: Fmu) -> Iterator[Finding]:
@@ -141,7 +141,7 @@ def dependencies_kind(fmu: Fmu) -> Iterator[Finding]:
                 yield f"the {where} has kinds other than {', '.join(sorted(legal))}", line
             v = fmu.variable(int(unknown.get("index")))
             if v is not None and v.type != "Real" and set(kinds) - {"dependent"}:
-                yield f"'{v.name}' is {v.type}, so its dependencies are of the kind 'dependent'", line
+                yield Remark(f"'{v.name}' is {v.type}, so its dependencies are of the kind 'dependent'"), line
 
 
 def feedthrough_missing(fmu: Fmu) -> Iterator[Finding]:

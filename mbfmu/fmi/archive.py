@@ -180,7 +180,8 @@ def _of_paths(members: tuple[zipfile.ZipInfo, ...]) -> Iterator[Fault]:
             yield Fault(ZIP_PATH, f"the member {name!r} must have a relative path with '/' and no '..'", name)
         elif stat.S_ISLNK(member.external_attr >> 16):
             yield Fault(ZIP_PATH, f"the member {name!r} is a symbolic link; pack the file itself", name)
-    for name, count in Counter(member.filename for member in members).items():
+    contents = {(member.filename, member.file_size, member.CRC) for member in members}
+    for name, count in Counter(name for name, _, _ in contents).items():
         if count > 1:
             yield Fault(ZIP_PATH, f"{count} members are named {name!r}; which one is meant?", name)
 

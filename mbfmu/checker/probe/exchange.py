@@ -12,7 +12,7 @@ from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import FMU2Model, fmi2Discard
 from fmpy.fmi3 import FMU3Model
 
-from mbfmu.checker.outcome import PRACTICE, NotApplicable
+from mbfmu.checker.outcome import PRACTICE, NotApplicable, Remark
 from mbfmu.checker.probe.instance import Instance
 from mbfmu.checker.probe.probe import NUDGE, SAME, DynamicRule, Probe, nudged
 from mbfmu.fmi.scalars import ScalarIndex
@@ -242,7 +242,8 @@ def state_values(probe: Probe) -> Iterator[str]:
                 references = [entry[pair] for entry in probe.job["states"]]
                 expected, read = getattr(model, function), np.array(model.slave.getReal(references))
                 for n in np.flatnonzero(expected != read)[:1]:
-                    yield f"at {way} {quantity} {n + 1} is {expected[n]!r}, and as a variable {read[n]!r}"
+                    text = f"at {way} {quantity} {n + 1} is {expected[n]!r}, and as a variable {read[n]!r}"
+                    yield Remark(text) if np.allclose(expected, read, rtol=SAME, atol=0.0) else text
             model.at(probe.job["start"], _beside(model))
 
 
@@ -260,7 +261,8 @@ def set_states(probe: Probe) -> Iterator[str]:
         reported = model.derivative(start, x)
         for n in np.flatnonzero(expected != reported)[:1]:
             now = f"{reported[n]!r} after another state was set in between"
-            yield f"derivative {n + 1} was {expected[n]!r}, and is {now}"
+            text = f"derivative {n + 1} was {expected[n]!r}, and is {now}"
+            yield Remark(text) if np.allclose(expected, reported, rtol=SAME, atol=0.0) else text
 
 
 def nominal_values(probe: Probe) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Fatal
 
-from mbfmu.checker.outcome import PRACTICE, NotApplicable
+from mbfmu.checker.outcome import PRACTICE, NotApplicable, Remark
 from mbfmu.checker.probe import exchange, life, misuse, steps3, structure3, values
 from mbfmu.checker.probe.instance import Instance
 from mbfmu.checker.probe.probe import DynamicRule, Probe
@@ -91,13 +91,13 @@ def main(job: dict[str, Any], report: Callable[..., None]) -> None:
         report(begin=name)
         probe.log.clear()
         probe.remark, probe.legal = "", True
-        status, messages = _apply(probe, functions[name])
+        said = _apply(probe, functions[name])
         if not Path(job["folder"]).is_dir():  # which is the FMU's own doing
             report(gone=True)
             return
-        for text in messages:
+        for status, text in said:
             report(rule=name, status=status, message=text)
-        if status == "fail":
+        if any(status == "fail" for status, _ in said):
             probe.failed.add(name)
             if functions[name] in vital:
                 break
@@ -106,12 +106,12 @@ def main(job: dict[str, Any], report: Callable[..., None]) -> None:
     report(done=True)
 
 
-def _apply(probe: Probe, rule: DynamicRule) -> tuple[str, list[str]]:
-    """Return what a rule says: its status, and the messages for it."""
+def _apply(probe: Probe, rule: DynamicRule) -> list[tuple[str, str]]:
+    """Return what a rule says: each message with its status."""
     try:
         violations = list(rule(probe))
     except NotApplicable as reason:
-        return "not applicable", [str(reason)]
+        return [("not applicable", str(reason))]
     except FMICallException as error:
         violations = [str(error)]
         if error.status == fmi2Fatal:
@@ -121,8 +121,11 @@ def _apply(probe: Probe, rule: DynamicRule) -> tuple[str, list[str]]:
     except Exception as error:  # noqa: BLE001 - FMPy raises bare exceptions
         violations = [str(error)]
     said = f"; the FMU says: {' | '.join(probe.log)}" if probe.log else ""
-    violations = [text.replace("fmi2", f"fmi{probe.job['version'][0]}") for text in violations]
-    return ("fail", [text + said for text in violations]) if violations else ("pass", [probe.remark])
+    version = f"fmi{probe.job['version'][0]}"
+    found = [
+        ("note" if isinstance(text, Remark) else "fail", text.replace("fmi2", version) + said) for text in violations
+    ]
+    return found or [("pass", probe.remark)]
 
 
 def run(job: Path) -> None:

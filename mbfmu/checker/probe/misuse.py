@@ -12,7 +12,7 @@ from fmpy.fmi2 import fmi2Fatal
 
 from mbfmu.checker.outcome import PRACTICE, NotApplicable
 from mbfmu.checker.probe.instance import Instance
-from mbfmu.checker.probe.probe import SAVED, DynamicRule, Probe, difference, not_finite
+from mbfmu.checker.probe.probe import SAVED, DynamicRule, Probe, differences, not_finite
 from mbfmu.fmi.scalars import ScalarIndex
 
 UNKNOWN = 4_000_000_000
@@ -133,13 +133,14 @@ def odd_path(probe: Probe) -> Iterator[str]:
     shutil.copytree(probe.job["folder"], folder)
     with probe.running(folder=str(folder)) as instance:
         outputs = instance.run(0, SAVED)
-    if text := difference(probe.reference[: SAVED + 1], outputs):
-        yield f"in the folder {ODD!r}, {text}"
+    yield from differences(f"in the folder {ODD!r}, ", probe.reference[: SAVED + 1], outputs)
 
 
-def message_category(_: Probe) -> Iterator[str]:
-    """Every message has a category: some masters crash at none."""
+def message_category(probe: Probe) -> Iterator[str]:
+    """Every message has a category if the description lists any: some masters crash at none."""
     yield from ()
+    if not probe.job["categories"]:
+        raise NotApplicable("there are no LogCategories")
 
 
 def message_format(probe: Probe) -> Iterator[str]:

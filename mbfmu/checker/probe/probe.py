@@ -12,7 +12,7 @@ from typing import Any
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Fatal, fmi2OK
 
-from mbfmu.checker.outcome import NotApplicable
+from mbfmu.checker.outcome import NotApplicable, Remark
 from mbfmu.checker.probe.instance import Instance, Outputs, Variable
 from mbfmu.fmi.instance import callbacks_of
 from mbfmu.fmi.scalars import ScalarIndex
@@ -23,6 +23,9 @@ NUDGE = 1e-4
 """By how much values are changed, relative to 1 and their size: no mechanism comes apart."""
 SAME = 1e-9
 """Relative difference up to which two numbers mean the same."""
+ROUND_OFF = 1e-9
+"""Difference, relative to the largest value of an output, up to which two runs go the same way:
+iterations that begin where others ended leave it."""
 
 
 class Probe:
@@ -53,7 +56,7 @@ class Probe:
 
     def _logged(self, _environment: Any, _name: bytes, status: int, category: Any, message: Any) -> None:
         text = (message or b"").decode(errors="replace").strip()
-        if category is None:
+        if category is None and self.job["categories"]:
             self._break("message-category", f"masters crash at the NULL category of the message: {text}")
         if self.job["pythonfmu"]:
             if "%" in text.replace("%%", ""):
@@ -158,14 +161,24 @@ def _place(job: dict[str, Any]) -> None:
         variable["reference"] = ScalarIndex(*variable["reference"])
 
 
-def difference(expected: list[Outputs], reported: list[Outputs]) -> str | None:
-    """Say where two runs first differ in a bit, if they do."""
+def differences(where: str, expected: list[Outputs], reported: list[Outputs]) -> Iterator[str]:
+    """Yield where two runs first differ in a bit, if they do; a remark if they are close to each other everywhere.
+
+    Args:
+        where: beginning of the message.
+        expected: outputs of one run.
+        reported: outputs of the other.
+    """
+    first, close = "", True
     for n, (left, right) in enumerate(zip(expected, reported, strict=True)):
         for name in left:
             a, b = left[name], right[name]
             if (struct.pack("<d", a) != struct.pack("<d", b)) if isinstance(a, float) else a != b:
-                return f"'{name}' is {b!r} instead of {a!r} after {n} steps"
-    return None
+                first = first or f"{where}'{name}' is {b!r} instead of {a!r} after {n} steps"
+                size = max(abs(outputs[name]) for outputs in expected) if isinstance(a, float) else 0
+                close = close and abs(b - a) <= ROUND_OFF * size if isinstance(a, float) else False
+    if first:
+        yield Remark(first) if close else first
 
 
 def not_finite(outputs: Outputs) -> list[str]:

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from fmpy import platform_tuple, sharedLibraryExtension
 from fmpy.fmi3 import FMU3Model, FMU3ScheduledExecution, FMU3Slave
 
-from mbfmu.checker.outcome import NotApplicable
+from mbfmu.checker.outcome import NotApplicable, Remark
 from mbfmu.checker.probe.instance import Instance, Outputs
-from mbfmu.checker.probe.probe import SAME, SAVED, STEPS, DynamicRule, Probe, difference, not_finite
+from mbfmu.checker.probe.probe import SAME, SAVED, STEPS, DynamicRule, Probe, differences, not_finite
 from mbfmu.fmi.calls import Ended
 from mbfmu.fmi.events import PERIODIC, TOUCH, Events, intervals_of, shifts_of
 
@@ -145,9 +145,10 @@ def early_return(probe: Probe) -> Iterator[str]:
         yield from _basic(probe)
     if not probe.job["flags"]["hasEventMode"]:
         return
+    probe.after("event-mode")
     for _, time, last, _, early in _spans(probe):
         if early and not probe.job["flags"]["mightReturnEarlyFromDoStep"]:
-            yield f"fmi3DoStep returned early at t = {last:g} s, but mightReturnEarlyFromDoStep is not set"
+            yield Remark(f"fmi3DoStep returned early at t = {last:g} s, but mightReturnEarlyFromDoStep is not set")
             return
         if early and not time <= last:
             yield f"a step from t = {time!r} s returned early at t = {last!r} s"
@@ -256,8 +257,7 @@ def state_elsewhere(probe: Probe) -> Iterator[str]:
         two.slave.setFMUState(saved)
         two.slave.freeFMUState(saved)
         outputs = two.run(SAVED, STEPS)
-    if text := difference(expected, outputs):
-        yield f"in another instance, {text}"
+    yield from differences("in another instance, ", expected, outputs)
 
 
 VITAL: tuple[tuple[DynamicRule, str], ...] = ((functions_exported, "2.2.1"),)

@@ -7,9 +7,19 @@ from typing import Any
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Fatal
 
-from mbfmu.checker.outcome import PRACTICE, NotApplicable
+from mbfmu.checker.outcome import PRACTICE, NotApplicable, Remark
 from mbfmu.checker.probe.instance import Variable
-from mbfmu.checker.probe.probe import NUDGE, SAVED, DynamicRule, Probe, changeable, difference, not_finite, nudged, same
+from mbfmu.checker.probe.probe import (
+    NUDGE,
+    SAVED,
+    DynamicRule,
+    Probe,
+    changeable,
+    differences,
+    not_finite,
+    nudged,
+    same,
+)
 
 REPLAYED = 10
 LINEAR = 1e-3
@@ -69,7 +79,7 @@ def set_input(probe: Probe) -> Iterator[str]:
         if not same(expected, type(expected)(reported)):
             yield f"'{v['name']}' is {reported!r} after it was set to {expected!r}"
     if names:
-        yield f"not finite after the inputs were set: {', '.join(names)}"
+        yield Remark(f"not finite after the inputs were set: {', '.join(names)}")
 
 
 def tunable_parameter(probe: Probe) -> Iterator[str]:
@@ -84,7 +94,7 @@ def tunable_parameter(probe: Probe) -> Iterator[str]:
             if not same(value, reported):
                 yield f"'{v['name']}' is {reported!r} after it was set to {value!r}"
             if names := not_finite(instance.outputs()):
-                yield f"not finite after '{v['name']}' was set to {value!r}: {', '.join(names)}"
+                yield Remark(f"not finite after '{v['name']}' was set to {value!r}: {', '.join(names)}")
                 return
             instance.set(v, v["start"])
 
@@ -139,8 +149,7 @@ def state(probe: Probe) -> Iterator[str]:
         instance.slave.setFMUState(saved)
         outputs = instance.run(SAVED, REPLAYED)
         instance.slave.freeFMUState(saved)
-    if text := difference(expected, outputs):
-        yield f"a state that is set does not bring the state back: {text}"
+    yield from differences("a state that is set does not bring the state back: ", expected, outputs)
 
 
 def serialized_state(probe: Probe) -> Iterator[str]:
@@ -158,8 +167,7 @@ def serialized_state(probe: Probe) -> Iterator[str]:
         instance.slave.setFMUState(saved)
         outputs = instance.run(SAVED, REPLAYED)
         instance.slave.freeFMUState(saved)
-    if text := difference(expected, outputs):
-        yield f"a serialised state does not bring the state back: {text}"
+    yield from differences("a serialised state does not bring the state back: ", expected, outputs)
 
 
 def variable_step(probe: Probe) -> Iterator[str]:
@@ -172,7 +180,7 @@ def variable_step(probe: Probe) -> Iterator[str]:
         instance.step(SAVED + 1)
         names = not_finite(instance.outputs())
     if names:
-        yield f"not finite after steps of half the size: {', '.join(names)}"
+        yield Remark(f"not finite after steps of half the size: {', '.join(names)}")
 
 
 def input_derivatives(probe: Probe) -> Iterator[str]:
@@ -186,7 +194,7 @@ def input_derivatives(probe: Probe) -> Iterator[str]:
         instance.step(1)
         names = not_finite(instance.outputs())
     if names:
-        yield f"not finite after input derivatives were set: {', '.join(names)}"
+        yield Remark(f"not finite after input derivatives were set: {', '.join(names)}")
 
 
 def output_derivatives(probe: Probe) -> Iterator[str]:
@@ -202,7 +210,7 @@ def output_derivatives(probe: Probe) -> Iterator[str]:
             values = instance.slave.getRealOutputDerivatives(references, [n] * len(references))
             names = [v["name"] for v, value in zip(shown, values, strict=True) if not math.isfinite(value)]
             if names:
-                yield f"derivatives of order {n} are not finite: {', '.join(names)}"
+                yield Remark(f"derivatives of order {n} are not finite: {', '.join(names)}")
 
 
 def directional_derivative(probe: Probe) -> Iterator[str]:
