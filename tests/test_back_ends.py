@@ -113,3 +113,24 @@ def test_both_back_ends_say_the_same_about_a_start_that_is_impossible(both: Both
             told.append([item.text for item in slave.messages])
     assert len(told[0]) == len(told[1]) > 1
     assert all(expected in text for text, expected in zip(*told, strict=True))
+
+
+def test_a_step_past_the_stop_time_that_a_master_has_set_is_refused(both: Both) -> None:
+    """Pythonfmu has no error status for a step, so that its FMUs discard it."""
+    told = []
+    for fmu in both:
+        with Instance(fmu) as slave:
+            slave.slave.setupExperiment(startTime=0.0, stopTime=3 * H)
+            slave.slave.enterInitializationMode()
+            slave.slave.exitInitializationMode()
+            slave.run(0, 2, H)
+            before = slave.get()
+            told.append(status_of(slave.step, 2 * H, 1.1 * H))
+            assert slave.get() == before
+            slave.run(2, 1, H)
+            told.append(status_of(slave.step, 3 * H, H))
+            assert len(slave.messages) == 2
+            assert all("past t = 0.006 s, the stop time" in item.text for item in slave.messages)
+            slave.slave.reset()
+            slave.start().run(0, 5, H)
+    assert told == [2, 2, 3, 3]

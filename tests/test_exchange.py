@@ -323,6 +323,16 @@ def test_an_event_that_a_solver_missed_is_asked_for_at_the_next_accepted_point()
         assert run.model.completedIntegratorStep() == (0, 0)
 
 
+def test_a_sampling_that_a_solver_missed_is_asked_for_at_the_next_accepted_point() -> None:
+    with Exchanged(fmu("sampled_pid_two_link")).start() as run:
+        due = run.next
+        for time, wanted in ((0.9 * due, 0), (1.4 * due, 1)):
+            run.at(time, run.states)
+            assert run.model.completedIntegratorStep() == (wanted, 0)
+        assert run.event()[1] == pytest.approx(2 * due)
+        assert run.model.completedIntegratorStep() == (0, 0)
+
+
 IN_SPACE = {
     "turns downhill and stops": lambda: puck(0.3, mu=0.4, v=(-1.0, 1.5)),
     "slides": lambda: puck(0.4, mu=0.3, v=(-1.0, 1.5)),

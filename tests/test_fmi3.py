@@ -383,6 +383,22 @@ def test_a_step_that_is_not_possible_is_discarded_before_any_update() -> None:
         assert calls == [0.0, pytest.approx(H)]
 
 
+def test_a_step_past_the_stop_time_that_a_master_has_set_is_an_error_before_any_update() -> None:
+    calls: list[float] = []
+    with Instance3(unpacked("two_link"), update=lambda time, *_: calls.append(time)) as run:
+        run.slave.enterInitializationMode(startTime=0.0, stopTime=30 * H)
+        run.slave.exitInitializationMode()
+        assert refused(run.step, 0.0, 31 * H) == ERROR
+        assert calls == []
+        assert "past t = 0.3 s, the stop time" in run.messages[-1].text
+        time = 0.0
+        for _ in range(30):  # whose sum passes the stop time by round-off
+            run.step(time, H)
+            time += H
+        assert time > 30 * H
+        assert refused(run.step, time, H) == ERROR
+
+
 def test_start_values_are_read_before_the_initialisation() -> None:
     with Instance3(unpacked("two_link")) as run:
         run.set({"shoulder.phi": 0.25})
@@ -469,6 +485,23 @@ def test_a_recipe_may_ask_for_fmi_3(tmp_path: Path) -> None:
     recipe = tmp_path / "ball.toml"
     recipe.write_text('model = "bouncing_ball"\nfmi = "3.0"\n')
     assert read_recipe(recipe).choices()["fmi"] == "3.0"
+
+
+def test_without_arrays_variables_are_the_scalars_of_fmi_2_with_the_same_bits(tmp_path: Path) -> None:
+    path = mbfmu.export(
+        MODELS["top"], tmp_path / "top.fmu", stepper="rattle", step=H, backend="native", fmi="3.0", scalars=True,
+        platforms=["linux64"],
+    )  # fmt: skip
+    flat, old = Unpacked(path, tmp_path / "top"), unpacked("top", "2.0")
+    assert validate_fmu(str(path)) == []
+    assert not any(item.shape for item in flat.description.modelVariables)
+    assert flat.references == old.references
+    with Instance(old).start() as one, Instance3(flat).start() as other, Instance3(unpacked("top")).start() as arrays:
+        assert run_of(other, None, {}) == run_of(one, scalars(old), {})
+        run_of(arrays, None, {})
+        assert arrays.save() == other.save()
+    with pytest.raises(UsageError, match=r"FMI 2\.0 has no arrays to leave out"):
+        mbfmu.export(ball(), tmp_path / "ball.fmu", backend="native", scalars=True)
 
 
 # -- events and samplings ----------------------------------------------------------------------------------------------

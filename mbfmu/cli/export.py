@@ -50,6 +50,9 @@ class Form(OptionGroup):
             "--fmi", metavar="2.0|3.0", help="version of FMI; 3.0 is for native", autocompletion=complete.versions
         ),
     ] = None
+    scalars: Annotated[
+        bool, typer.Option("--scalars", help="FMI 3.0 without arrays, for tools that have none (PyFMI, OMSimulator)")
+    ] = False
     platform: Annotated[
         str | None,
         typer.Option(
@@ -129,6 +132,7 @@ def export(
         mbfmu.load(recipe.model, {**recipe.values, **source.fixed}, source.guessed, source.robot),
         path,
         backend=form.backend,
+        scalars=form.scalars,
         platforms=PLATFORMS.get(form.backend) if form.platform == "all" else form.platform and (form.platform,),
         energy_balance=energy_balance,
         choose=choose or (),

@@ -2,7 +2,7 @@
 
 The elements of an array follow each other in the table of variables, and its value reference is that of the first.
 Continuous states and their time derivatives stay scalars: PyFMI counts a state that is an array as one, and CasADi's
-DaeBuilder has no arrays.
+DaeBuilder has no arrays. For importing tools without arrays, all variables may stay scalars.
 """
 
 import re
@@ -53,6 +53,8 @@ class Array:
 
 def arrays(interface: Interface) -> tuple[Array, ...]:
     """Return the variables of FMI 3.0, in the order of their value references."""
+    if interface.scalars:
+        return tuple(Array(item.name, (item,)) for item in interface.variables)
     taken = {item.name for item in interface.variables}
     alone = {item.name for pair in interface.states for item in pair}
     members = Counter(_base(item.name) for item in interface.variables)

@@ -101,6 +101,10 @@ class ExportArguments:
         ),
     ] = "python"
     fmi: Annotated[str, Described("version of FMI, ``2.0`` or ``3.0``, which is for the native back end")] = "2.0"
+    scalars: Annotated[
+        bool,
+        Described("leave out the arrays of FMI 3.0, each element a variable, as for importing tools that have none"),
+    ] = False
     platforms: Annotated[
         Sequence[str] | None,
         Described(
@@ -198,6 +202,8 @@ def _check_form(request: ExportArguments) -> None:
         raise UsageError(
             f"FMI {request.fmi} needs the native back end, as pythonfmu makes FMI 2.0 only: --backend native"
         )
+    if request.scalars and request.fmi == "2.0":
+        raise UsageError("FMI 2.0 has no arrays to leave out: export FMI 3.0 (--fmi 3.0), or leave --scalars out")
 
 
 def _platforms(request: ExportArguments) -> Sequence[str]:
@@ -285,13 +291,15 @@ def _native_parts(
         x: the state at the start.
     """
     kinds = KINDS[request.kind]
-    start = prepared.states_of(x) if exchanged else ()
+    form: dict[str, Any] = {
+        "fmi": request.fmi, "scalars": request.scalars, "start": prepared.states_of(x) if exchanged else (),
+    }  # fmt: skip
     parts: list[Native] = []
     if "cs" in kinds:
-        parts.append(Native(prepared, name, request.real_time or 0, kinds, fmi=request.fmi, start=start))
+        parts.append(Native(prepared, name, request.real_time or 0, kinds, **form))
     if exchanged:
         me = f"{name}_me" if parts else name
-        parts.append(Native(exchanged, me, 0, kinds, exchange=True, fmi=request.fmi, start=start))
+        parts.append(Native(exchanged, me, 0, kinds, exchange=True, **form))
     return parts
 
 

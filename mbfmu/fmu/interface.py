@@ -53,13 +53,15 @@ CHOOSING = "only the start depends on it; use reset"
 
 LIMITS = {
     "largest": 1e100,
+    "stop_part": 1e-3,
     "step_part": 1e-6,
     "time_part": 16 * float_info.epsilon,
 }
 """Numbers that both back ends compare with.
 
-``largest``: largest magnitude of a value that may be set. ``step_part``, ``time_part``: largest difference between the
-beginning of a communication step and the time of the FMU, as a part of the step plus a part of the time.
+``largest``: largest magnitude of a value that may be set. ``stop_part``: part of a communication step by which its end
+may pass the stop time, as masters add up steps with round-off. ``step_part``, ``time_part``: largest difference between
+the beginning of a communication step and the time of the FMU, as a part of the step plus a part of the time.
 """
 WHOLE = 1e-9
 """Largest round-off of the value of an Integer or Boolean: its distance from a whole number, relative to 1 and its
@@ -162,6 +164,7 @@ class Interface:
         gaps: names of the gaps.
         starting: names of the start values, inputs, parameters and the time that each variable which the initialisation
             computes depends on there, by its name.
+        scalars: whether FMI 3.0 has no arrays of them.
     """
 
     variables: tuple[Variable, ...]
@@ -176,6 +179,7 @@ class Interface:
     remedies: Mapping[str, str] = field(default_factory=dict)
     gaps: tuple[str, ...] = ()
     starting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scalars: bool = False
 
     @property
     def typed(self) -> bool:

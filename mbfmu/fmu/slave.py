@@ -14,6 +14,7 @@ import sys
 import weakref
 from collections.abc import Sequence
 from functools import partial
+from math import inf
 from struct import Struct
 from typing import Any, ClassVar, NoReturn
 
@@ -69,7 +70,11 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         while self.resources in sys.path:  # pythonfmu leaves one entry for each instance
             sys.path.remove(self.resources)
         end_once(self.resources)
-        self._core = core = _load(self.resources)
+        try:
+            self._core = core = _load(self.resources)
+        except ImportError as error:  # of which masters hear with logging on only, and show little even then
+            print(f"{self.instance_name}: {error}", file=sys.stderr)
+            raise
         weakref.finalize(self, free_library, core._handle).atexit = False
         self._memory = (ctypes.c_double * -(-core.shell_size() // 8))()
         self._at = ctypes.addressof(self._memory)
@@ -151,8 +156,9 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     def setup_experiment(
         self, start_time: float, stop_time: float | None = None, tolerance: float | None = None
     ) -> None:
-        """Set the start time."""
+        """Set the start time, and the stop time if there is one."""
         self._core.shell_start_at(self._at, start_time)
+        self._core.shell_stop_at(self._at, inf if stop_time is None else stop_time)
 
     def enter_initialization_mode(self) -> None:
         """Enter the initialisation: start values, inputs and parameters may still be set."""
@@ -169,7 +175,10 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     def do_step(self, current_time: float, step_size: float) -> bool:
         """Advance by the communication step, in steps of at most solver.step; False discards the step."""
         try:
-            return self._step(current_time, step_size) <= NOTED  # type: ignore[no-any-return]
+            outcome: int = self._step(current_time, step_size)
+            if outcome == REFUSED:  # pythonfmu has no status for an error in a step
+                self._note(DISCARDED, self._reason)
+            return outcome <= NOTED
         except Exception as error:  # noqa: BLE001 - an exception here would end some masters
             self._note(DISCARDED, f"internal error: {error!r}")
             return False
@@ -244,7 +253,7 @@ def _load(resources: str) -> Any:
         raise ImportError(f"this FMU has no library for {here}, only for {packed}: {remedy} ({error})") from None
     pointer, size, real = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double
     arguments: dict[str, list[Any]] = {
-        "open": [LOGGER, pointer], "start_at": [real], "initialise": [], "run": [], "terminate": [],
+        "open": [LOGGER, pointer], "start_at": [real], "stop_at": [real], "initialise": [], "run": [], "terminate": [],
         "step": [real, real], "refuse_texts": [], "save": [pointer], "check": [pointer, size],
         "restore": [pointer, size],
     }  # fmt: skip

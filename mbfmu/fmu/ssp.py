@@ -3,6 +3,7 @@
 The behaviour of masters explains the form of the file. libcosim and ecos look elements up by their usual prefixes, know
 no connectors of the system itself, and convert no units, so a change of unit is written as a linear transformation.
 FMPy takes every input connector for connected, so only connected inputs have one: the others keep their start values.
+OMSimulator runs a system by the method that its own annotation names.
 """
 
 import io
@@ -35,6 +36,7 @@ NAMESPACES = {
     "xmlns:ssd": "http://ssp-standard.org/SSP1/SystemStructureDescription",
     "xmlns:ssc": "http://ssp-standard.org/SSP1/SystemStructureCommon",
     "xmlns:osp": "http://opensimulationplatform.com/SSP/OSPAnnotations",
+    "xmlns:oms": "https://raw.githubusercontent.com/OpenModelica/OMSimulator/master/schema/oms.xsd",
 }
 DATE = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
@@ -45,6 +47,10 @@ VERSIONS = {"1.0": (("2.0",), ("cs",)), "2.0": (("2.0", "3.0"), ("cs", "me"))}
 ADVICE = {"1.0": "; SSP 2.0 takes others, if the master knows it: --ssp 2.0", "2.0": ""}
 SOURCES = ("output", "calculatedParameter")
 """Causalities of the variables that give values to others in a system structure."""
+STEP = 1e-3
+"""Communication step, s, that OMSimulator gets where none is requested: it runs no system without one."""
+TOLERANCES = {"absoluteTolerance": "1e-06", "relativeTolerance": "1e-06"}
+"""Tolerances that OMSimulator gets, for its solver and its methods with step size control."""
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -354,6 +360,7 @@ def _description(plan: _Plan, sources: Mapping[bytes, str], sets: Collection[str
             SubElement(bindings, "ssd:ParameterBinding", {"source": _set_name(name)})
     if links:
         SubElement(system, "ssd:Connections").extend(links)
+    _simulation_information(system, plan)
     add_definitions(root, "ssd", enumerations, units)
     _experiment(root, plan)
     return document(root)
@@ -387,6 +394,19 @@ def _experiment(root: Element, plan: _Plan) -> None:
         note = SubElement(notes, "ssc:Annotation", {"type": "com.opensimulationplatform"})
         algorithm = SubElement(note, "osp:Algorithm")
         SubElement(algorithm, "osp:FixedStepAlgorithm", {"baseStepSize": repr(float(plan.step))})
+
+
+def _simulation_information(system: Element, plan: _Plan) -> None:
+    """Add the method by which OMSimulator runs a system: it has co-simulation by steps, or a solver, for all of it."""
+    notes = SubElement(system, "ssd:Annotations")
+    note = SubElement(notes, "ssc:Annotation", {"type": "org.openmodelica"})
+    information = SubElement(SubElement(note, "oms:Annotations"), "oms:SimulationInformation")
+    step = repr(float(plan.step or STEP))
+    if any("cs" in fmu.kinds for fmu in plan.fmus.values()):
+        SubElement(information, "oms:FixedStepMaster", {"description": "oms-ma", "stepSize": step, **TOLERANCES})
+        return
+    steps = {"initialStepSize": "1e-06", "minimumStepSize": "1e-12", "maximumStepSize": step}
+    SubElement(information, "oms:VariableStepSolver", {"description": "cvode", **TOLERANCES, **steps})
 
 
 def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:

@@ -57,6 +57,7 @@ EXCHANGING = (
     "double mbfmu_drift(const double *x, const double *u, const double *p, double t, double *work);",
     "int mbfmu_accept(const double *x, const double *u, const double *p, double t, double *x1, double *status, "
     "double *work);",
+    "int mbfmu_due(const double *x, const double *p, double t, double *work);",
     "void mbfmu_indicators(const double *x, const double *u, const double *p, double t, const double *shift, "
     "double *found, double *work);",
     "int mbfmu_arm(const double *x, const double *u, const double *p, double t, double *shift, double *work);",

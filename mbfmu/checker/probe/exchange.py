@@ -14,6 +14,7 @@ from fmpy.fmi3 import FMU3Model
 
 from mbfmu.checker.outcome import PRACTICE, NotApplicable, Remark
 from mbfmu.checker.probe.instance import Instance
+from mbfmu.checker.probe.life import needs
 from mbfmu.checker.probe.probe import NUDGE, SAME, DynamicRule, Probe, nudged
 from mbfmu.fmi.scalars import ScalarIndex
 
@@ -203,7 +204,7 @@ def _running(probe: Probe, **changes: Any) -> Any:
 def exchange_load(probe: Probe) -> Iterator[str]:
     """The library loads and has all functions of model exchange."""
     yield from ()
-    Model.library(probe.job)
+    probe.remark = needs(Model.library(probe.job))
 
 
 def exchange_instantiate(probe: Probe) -> Iterator[str]:

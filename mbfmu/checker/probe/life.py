@@ -2,21 +2,30 @@
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from fmpy.fmi2 import fmi2CallbackFunctions
 
 from mbfmu.checker.outcome import PRACTICE, NotApplicable, Remark
 from mbfmu.checker.probe.instance import Instance
 from mbfmu.checker.probe.probe import SAME, SAVED, STEPS, DynamicRule, Probe, differences, not_finite
+from mbfmu.fmi.elf import needed_versions
 
 LAGGING = 1000
 """Largest number of steps in which the time of an FMU must begin to move."""
 
 
+def needs(slave: Any) -> str:
+    """Return what a library needs of the system, as a remark; empty: nothing is known, as outside of Linux."""
+    versions = needed_versions(Path(slave.dll._name).read_bytes())
+    return f"The library loads; it needs {' and '.join(versions)} or newer." if versions else ""
+
+
 def load(probe: Probe) -> Iterator[str]:
     """The library loads and has all functions of co-simulation."""
     yield from ()
-    Instance.library(probe.job)
+    probe.remark = needs(Instance.library(probe.job))
 
 
 def version(probe: Probe) -> Iterator[str]:

@@ -4,7 +4,7 @@ import hashlib
 import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
 
@@ -75,6 +75,7 @@ class Native:
         exchange: whether these sources are those for model exchange.
         fmi: version of FMI, of `VERSIONS`.
         start: the continuous states at the model's own start, for a kind with model exchange.
+        scalars: whether there are no arrays in FMI 3.0.
     """
 
     prepared: Prepared
@@ -84,6 +85,7 @@ class Native:
     exchange: bool = False
     fmi: str = "2.0"
     start: tuple[float, ...] = ()
+    scalars: bool = False
 
     @cached_property
     def bundle(self) -> Bundle:
@@ -95,7 +97,8 @@ class Native:
         """The variables."""
         indicators = "me" in self.kinds and self.fmi != "2.0"
         bundle = self.bundle if self.exchange else None
-        return interface(self.prepared, self.corrections, self.kinds, bundle, indicators, self.start)
+        table = interface(self.prepared, self.corrections, self.kinds, bundle, indicators, self.start)
+        return replace(table, scalars=self.scalars)
 
     @cached_property
     def _texts(self) -> dict[str, str]:

@@ -653,6 +653,7 @@ void core_reset(struct core *m) {
     }
     memcpy(now->settings, m->defaults, sizeof now->settings);
     now->worth = -INFINITY;
+    m->stop = INFINITY;
     memset(m->outputs, 0, sizeof m->outputs);
     m->told_energy = m->told_residual = m->told_whole = m->told_gap = m->judged_step = 0;
     m->bar = ABSURD;
@@ -669,6 +670,8 @@ enum outcome core_start_at(struct core *m, double time) {
     m->now.time = time;
     return DONE;
 }
+
+void core_stop_at(struct core *m, double time) { m->stop = time; }
 
 enum outcome core_enter(struct core *m, enum phase phase) {
     if (phase > INITIALISING && m->now.phase == INITIALISING) {
@@ -771,6 +774,16 @@ enum outcome core_possible(struct core *m, double t, double H) {
         return discard(m, "no step from t = %s s: the FMU stands at t = %s s, and a step must begin there", asked.all,
                        here.all);
     }
+    if (t + H > m->stop + STOP_PART * H + TIME_PART * fabs(m->stop)) {
+        struct text begin = {"", 0}, end = {"", 0}, stop = {"", 0};
+        add_number(&begin, t);
+        add_number(&end, t + H);
+        add_number(&stop, m->stop);
+        return refuse(m,
+                      "no step from t = %s s to t = %s s: it ends past t = %s s, the stop time that the importing tool has "
+                      "set; set a later one at the start, or none",
+                      begin.all, end.all, stop.all);
+    }
     if (!(t + H > t)) {
         struct text size = {"", 0}, here = {"", 0};
         add_number(&size, H);
@@ -794,7 +807,8 @@ enum outcome core_possible(struct core *m, double t, double H) {
 static enum outcome step(struct core *m, double t, double H, int stops) {
     struct state *now = &m->now;
     double status[S_SIZE], asked[] = {t, H, now->settings[STEP], now->settings[TOLERANCE]};
-    if (core_possible(m, t, H) != DONE) return DISCARDED;
+    const enum outcome possible = core_possible(m, t, H);
+    if (possible != DONE) return possible;
 #ifdef BOUNDED
     struct text broken = {"", 0};
     if (m->retuned && !refresh(m, &broken)) return tell(&m->host, DISCARDED, &broken);

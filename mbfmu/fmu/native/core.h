@@ -29,6 +29,7 @@
 #define core_reset CORE_NAME(core_reset)
 #define core_enter CORE_NAME(core_enter)
 #define core_start_at CORE_NAME(core_start_at)
+#define core_stop_at CORE_NAME(core_stop_at)
 #define core_variable CORE_NAME(core_variable)
 #define core_prepare CORE_NAME(core_prepare)
 #define core_get CORE_NAME(core_get)
@@ -143,6 +144,7 @@ struct core {
     double defaults[N_SETTINGS];
     double x1[NX + 1];
     double none[NU + 1];
+    double stop; /* stop time that the master has set, s; INFINITY: none */
     double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX + 1], st, ssettings[N_SETTINGS];
 #ifdef EXCHANGE
     double rates[NX + 1], rates1[NX + 1]; /* of the state, and their change */
@@ -191,6 +193,8 @@ void core_reset(struct core *m);
 enum outcome core_enter(struct core *m, enum phase phase);
 /* Set the start time, s. */
 enum outcome core_start_at(struct core *m, double time);
+/* Set the stop time, s, past which no step may end; INFINITY: there is none. */
+void core_stop_at(struct core *m, double time);
 
 /* The facts about the variable of a value reference, which must exist. */
 struct about core_variable(unsigned int vr);
@@ -246,12 +250,14 @@ void core_note_inputs(struct core *m);
  * extrapolates what no longer holds, so both versions answer valuesOfContinuousStatesChanged with `changed`, at which
  * masters begin anew. */
 enum outcome core_update(struct core *m, struct update *done);
-/* Take note of an accepted point; wanted tells whether an event is to bring the state back onto the constraints. */
+/* Take note of an accepted point; wanted tells whether an event is to bring the state back onto the constraints, or to
+ * do what the solver has missed. */
 enum outcome core_accept(struct core *m, int *wanted);
 #else
 /* Whether the initialisation is finished and the run goes on; else this is logged with a severity. */
 int core_may_step(struct core *m, enum outcome severity);
-/* Whether a communication step of H, s, may begin at the time t, s: DONE, or DISCARDED with a message. */
+/* Whether a communication step of H, s, may begin at the time t, s: DONE, or with a message DISCARDED, or REFUSED past the
+ * stop time. */
 enum outcome core_possible(struct core *m, double t, double H);
 /* Advance from the time t, s, by the communication step H, s. */
 enum outcome core_step(struct core *m, double t, double H);

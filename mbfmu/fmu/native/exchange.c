@@ -143,6 +143,7 @@ enum outcome core_accept(struct core *m, int *wanted) {
 #ifdef SWITCHED
     *wanted |= mbfmu_arm(now->x, now->u, now->p, now->time, now->shift, m->work);
 #endif
+    *wanted |= mbfmu_due(now->x, now->p, now->time, m->work);
     note_change(m);
     return DONE;
 }

@@ -208,8 +208,10 @@ fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean loggingOn, size_t nC
 fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean toleranceDefined, fmi2Real tolerance, fmi2Real startTime,
                                fmi2Boolean stopTimeDefined, fmi2Real stopTime) {
     struct component *m = enter(c, SETUP_EXPERIMENT);
-    (void)toleranceDefined, (void)tolerance, (void)stopTimeDefined, (void)stopTime;
-    return m ? STATUS[core_start_at(&m->core, startTime)] : fmi2Error;
+    (void)toleranceDefined, (void)tolerance;
+    if (!m) return fmi2Error;
+    core_stop_at(&m->core, stopTimeDefined ? stopTime : INFINITY);
+    return STATUS[core_start_at(&m->core, startTime)];
 }
 
 static fmi2Status change_phase(fmi2Component c, enum call which, enum phase phase) {

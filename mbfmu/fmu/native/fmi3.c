@@ -270,10 +270,11 @@ static fmi3Status change_phase(fmi3Instance instance, enum call which, enum phas
 fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean toleranceDefined, fmi3Float64 tolerance,
                                        fmi3Float64 startTime, fmi3Boolean stopTimeDefined, fmi3Float64 stopTime) {
     struct component *m = enter(instance, ENTER_INITIALIZATION_MODE);
-    (void)toleranceDefined, (void)tolerance, (void)stopTimeDefined, (void)stopTime;
+    (void)toleranceDefined, (void)tolerance;
     if (!m) return fmi3Error;
     if (!isfinite(startTime)) return refuse(m, "the start time %g is not a finite number", startTime);
     core_start_at(&m->core, startTime);
+    core_stop_at(&m->core, stopTimeDefined ? stopTime : INFINITY);
     return STATUS[core_enter(&m->core, INITIALISING)];
 }
 

@@ -44,6 +44,8 @@ SHELL void shell_open(struct shell *s, logger *log, const double settings[]) {
 
 SHELL int shell_start_at(struct shell *s, double time) { return core_start_at(&s->core, time); }
 
+SHELL void shell_stop_at(struct shell *s, double time) { core_stop_at(&s->core, time); }
+
 SHELL int shell_initialise(struct shell *s) { return core_enter(&s->core, INITIALISING); }
 
 SHELL int shell_run(struct shell *s) {

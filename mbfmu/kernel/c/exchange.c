@@ -82,6 +82,12 @@ int mbfmu_accept(const double *x, const double *u, const double *p, double t, do
     return code;
 }
 
+/* Whether a sampling is due in the state x at the time t: the time event of a solver, or one that it has missed. */
+int mbfmu_due(const double *x, const double *p, double t, double *work) {
+    struct memory m = carve(work, 0);
+    return time_left(&(struct call){x, 0, 0, p, t, 0}, &m) <= 0;
+}
+
 #ifdef SWITCHED
 /* What a solver has seen of the guards before the state was projected, and their shift. */
 struct sight {
