@@ -6,10 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from masters import needs_loader
 
+import mbfmu
 from benchmarks import fmus, ours, peers, pile
 from benchmarks.case import Case, End, damping
 from benchmarks.judge import energy, poses, residuals
+from benchmarks.masters.__main__ import PYTHON, Work
+from benchmarks.masters.__main__ import row as compared
+from benchmarks.masters.__main__ import table as tools_table
 from benchmarks.measure import Job, Row, measure, reaching
 from benchmarks.peers import scipy
 from benchmarks.table import NAMES, comparison, ratios, write
@@ -250,3 +255,22 @@ def test_tables_are_written_with_all_columns(tmp_path: Path, suffix: str) -> Non
 def test_an_unknown_table_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="csv"):
         write([], tmp_path / "table.xls")
+
+
+@needs_loader
+def test_a_row_of_tools_counts_the_models_that_agree_and_names_what_went_wrong(
+    two_link_fmu: Path, tmp_path: Path
+) -> None:
+    work = Work(tmp_path)
+    run = mbfmu.simulate("two_link", 1.0, stepper="rattle", step=1e-3)
+    expected = {name: float(run[name][-1]) for name in run.names}
+    work.fmu, work.expected = (lambda *_: two_link_fmu), (lambda *_: expected)
+    good = compared(work, "FMPy", "", PYTHON, ["two_link"])
+    bad = compared(work, "MasterSim", "no/such/program", PYTHON, ["two_link"])
+    assert (good.agree, good.models, good.errors) == (1, 1, ())
+    assert bad.agree == 0
+    head, _, first, second, _, note = tools_table([good, bad])
+    assert head.count("|") == first.count("|") == second.count("|")
+    assert "1 of 1 |" in first
+    assert "0 of 1 (1) |" in second
+    assert note.startswith("1. MasterSim, co-simulation, FMI 2.0, Python: two_link: FileNotFoundError")

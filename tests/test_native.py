@@ -567,6 +567,7 @@ def test_the_command_line_exports_a_native_fmu_for_this_machine(
             "the native back end makes no binary for 'linux32'; did you",
         ),
         (("--platform", "darwin64"), "pythonfmu has no loader for 'darwin64'"),
+        (("--backend", "native", "--scalars"), "FMI 2.0 has no arrays to leave out"),
         (("--real-time",), "real time needs the native back end"),
         (("--backend", "native", "--real-time", "--passes", "0"), "at least one correction"),
         (("--backend", "native", "--passes", "3"), "--passes goes with --real-time"),
