@@ -28,6 +28,7 @@ SCHEMAS = {
 KINDS = {".ssd": "Description", ".ssv": "ParameterValues"}
 SSC = "{http://ssp-standard.org/SSP1/SystemStructureCommon}"
 SSV = "{http://ssp-standard.org/SSP1/SystemStructureParameterValues}"
+OMS = "{https://raw.githubusercontent.com/OpenModelica/OMSimulator/master/schema/oms.xsd}"
 SSD = "{http://ssp-standard.org/SSP1/SystemStructureDescription}"
 
 
@@ -66,6 +67,20 @@ def test_a_version_2_file_has_the_types_of_fmi_3_and_model_exchange(fmus: dict[s
     assert [item.attrib["source"] for item in root.iter(f"{SSD}ParameterBinding")] == ["resources/cart.ssv"]
     (value,) = inside(path, "resources/cart.ssv").iter(f"{SSV}Float64")
     assert value.attrib == {"value": "0.9", "unit": "m"}
+
+
+def test_a_system_names_the_method_by_which_omsimulator_runs_it(fmus: dict[str, Path], tmp_path: Path) -> None:
+    """By its schema: co-simulation in fixed steps, or a solver where all is for model exchange."""
+    found = {}
+    for name, parts, step in (("mixed", fmus, 2e-3), ("solved", {"wagon": fmus["wagon"]}, None)):
+        root = inside(write_ssp(tmp_path / f"{name}.ssp", parts, step=step, version="2.0"), "SystemStructure.ssd")
+        (note,) = root.findall(f"{SSD}System/{SSD}Annotations/{SSC}Annotation[@type='org.openmodelica']")
+        (method,) = note.findall(f"{OMS}Annotations/{OMS}SimulationInformation/*")
+        found[name] = method.tag.removeprefix(OMS), method.attrib["description"], method.attrib
+    assert found["mixed"][:2] == ("FixedStepMaster", "oms-ma")
+    assert found["mixed"][2]["stepSize"] == "0.002"
+    assert found["solved"][:2] == ("VariableStepSolver", "cvode")
+    assert found["solved"][2]["maximumStepSize"] == "0.001"
 
 
 def test_a_version_1_file_has_sets_too_and_without_values_the_bytes_of_before(tmp_path: Path) -> None:

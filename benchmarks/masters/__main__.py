@@ -78,7 +78,7 @@ FORMS: Mapping[str, Sequence[Form]] = {
     "PyFMI": (PYTHON, NATIVE, EXCHANGE, EXCHANGE3, FLAT),
 }
 """The forms that each tool takes by its documentation."""
-PROGRAMS = {"fmusim": "fmusim", "OMSimulator": "OMSimulator", "MasterSim": "MasterSimulator"}
+PROGRAMS = {"fmusim": "fmusim", "OMSimulator": "OMSimulator", "MasterSim": "mastersim"}
 """Programs by tool, which options name or the PATH has."""
 
 
@@ -122,7 +122,7 @@ Each of the models {models} is an FMU of each form, and is run for 1 s: in co-si
 `mbfmu.simulate`, relative to 1 and the largest of them: they agree in co-simulation up to 1e-9, and in model exchange,
 where the reference is the stepper `projected` of order 9, up to 1e-4. fmutool gives no values: a model agrees if there
 is no complaint. CasADi has no events: there the time derivatives of the states at the start are compared with those
-that FMPy gets.
+that FMPy gets. A dash: the tool does not take the form. Of the {count} models agree:
 
 """
 """Beginning of the page."""
@@ -191,7 +191,7 @@ def attempt(tool: str, program: str, task: run.Task) -> run.End | str:
     if lines and (done.returncode == 0 or tool == "ecos"):
         return run.End(*json.loads(lines[-1]))
     said = [line for line in done.stderr.splitlines() if line.strip()] or [f"exit status {done.returncode}"]
-    return said[-1].strip()
+    return " ".join(said[-1].split())
 
 
 def row(work: Work, tool: str, program: str, form: Form, models: Sequence[str]) -> Row:
@@ -245,6 +245,25 @@ def without(text: str, fmu: Path) -> str:
     return text if len(text) < 200 else f"{text[:200]}..."
 
 
+COLUMNS: Mapping[str, Sequence[Form]] = {
+    "co-simulation 2.0: Python / native": (PYTHON, NATIVE),
+    "co-simulation 3.0: arrays / `--scalars`": (ARRAYS, SCALARS),
+    "model exchange 2.0": (EXCHANGE,),
+    "model exchange 3.0: arrays / `--scalars`": (EXCHANGE3, FLAT),
+}
+"""Columns of the summary, with their forms."""
+
+
+def summary(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the lines of a table that has the number of models that agree by tool and form."""
+    yield f"| tool | {' | '.join(COLUMNS)} |"
+    yield f"|---{'|---' * len(COLUMNS)}|"
+    agree = {(item.tool, item.form.name): item.agree for item in rows}
+    for tool, version in {item.tool: item.version for item in rows if item.version}.items():
+        cells = (" / ".join(str(agree.get((tool, form.name), "-")) for form in forms) for forms in COLUMNS.values())
+        yield f"| {tool} {version} | {' | '.join(cells)} |"
+
+
 def table(rows: Iterable[Row]) -> Iterator[str]:
     """Yield the lines of a table in Markdown, and below it what went wrong."""
     notes: list[str] = []
@@ -296,10 +315,11 @@ def main() -> None:
             for form in FORMS[tool]:
                 rows.append(row(work, tool, program, form, chosen.models))
                 print(*list(table(rows[-1:]))[2:], sep="\n", file=sys.stderr)
-    lines = list(table(rows))
+    lines = [*summary(rows), "", *table(rows)]
     print(*lines, sep="\n")
     if chosen.output:
-        page = HEAD.format(models=", ".join(f"`{name}`" for name in chosen.models), today=f"{date.today():%Y-%m-%d}")
+        models = ", ".join(f"`{name}`" for name in chosen.models)
+        page = HEAD.format(models=models, today=f"{date.today():%Y-%m-%d}", count=len(chosen.models))
         write_aside(chosen.output, (page + "\n".join(lines) + "\n").encode())
 
 

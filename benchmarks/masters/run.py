@@ -9,6 +9,7 @@ import ctypes
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,9 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+"""What terminals read as a colour."""
 
 
 class Task(NamedTuple):
@@ -192,17 +196,19 @@ def mastersim(task: Task) -> End:
     """Run an FMU in MasterSim."""
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "run.msim"
-        lines = [
-            "tStart 0 s", f"tEnd {task.stop!r} s", f"hStart {task.step!r} s", f"hMax {task.step!r} s",
-            f"hOutputMin {task.step!r} s", "outputTimeUnit s", "adjustStepSize no", "MasterMode GAUSS_JACOBI",
-            "ErrorControlMode NONE", "maxIterations 1", "writeInternalVariables yes",
-            f'simulator 0 0 #ff00ff00 one "{task.fmu}"',
-        ]  # fmt: skip
+        step = f"{task.step!r} s"
+        settings = {
+            "tStart": "0 s", "tEnd": f"{task.stop!r} s", "hStart": step, "hMax": step, "hOutputMin": step,
+            "hMin": "1e-9 s", "hFallBackLimit": "1e-8 s", "adjustStepSize": "no", "preventOversteppingOfEndTime": "yes",
+            "absTol": "1e-6", "relTol": "1e-6", "MasterMode": "GAUSS_JACOBI", "ErrorControlMode": "NONE",
+            "maxIterations": "1", "writeInternalVariables": "yes",
+        }  # fmt: skip
+        lines = [*(" ".join(item) for item in settings.items()), f'simulator 0 0 one #ff00ff00 "{task.fmu}"']
         project.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        _called([task.program, str(project)], Path(folder), task.preloaded)
+        _called([task.program, "-x", str(project)], Path(folder), task.preloaded)
         values = _last_row(Path(folder) / "run" / "results" / "values.csv", task)
     said = subprocess.run([task.program, "--version"], capture_output=True, text=True, check=False).stdout
-    return End(said.strip().splitlines()[-1].split()[-1], "Gauss-Jacobi, fixed steps", values)
+    return End(said.partition("version ")[2].split()[0], "Gauss-Jacobi, fixed steps", values)
 
 
 def pyfmi(task: Task) -> End:
@@ -238,8 +244,10 @@ def _called(command: list[str], folder: Path, preloaded: str = "") -> str:
         command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=False
     )  # fmt: skip
     if done.returncode:
-        raise RuntimeError(f"exit status {done.returncode}: {(done.stderr.strip() or done.stdout.strip())[-600:]}")
-    return done.stdout + done.stderr
+        raise RuntimeError(
+            f"exit status {done.returncode}: {COLOUR.sub('', done.stderr.strip() or done.stdout.strip())[-600:]}"
+        )
+    return COLOUR.sub("", done.stdout + done.stderr)
 
 
 def _last_row(path: Path, task: Task) -> list[float]:
