@@ -118,6 +118,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"known: {first_of(sorted(names, key=lambda item: (item.count('.'), item)), MOST_SHOWN) or 'none'}"
 
 
+def reason_of(error: BaseException) -> str:
+    """Return what an error says, for a message that names the file already: that of the system names it too."""
+    return str(getattr(error, "strerror", None) or error)
+
+
 def first_of(texts: Sequence[str], most: int = MOST_SAID) -> str:
     """Return the first texts of a list, with commas, and the number of the others."""
     return ", ".join(texts[:most]) + f" and {len(texts) - most} more" * (len(texts) > most)

@@ -25,6 +25,7 @@ from mbfmu import cli
 from mbfmu.base import extras
 from mbfmu.base.result import read_table
 from mbfmu.cli import console
+from mbfmu.errors import MbfmuError
 from mbfmu.model.library import known_models
 from mbfmu.stepper import FAMILIES
 
@@ -440,6 +441,41 @@ def test_every_command_takes_json_and_quiet(name: str, tmp_path: Path, call: Cal
     assert f"Example: mbfmu {name}" in text
 
 
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ("simulate two_lnik --stop 1", "UnknownNameError"),
+        ("simulate two_link --stop -1", "UsageError"),
+        ("simulate two_link", "UsageError"),
+        ("check missing.fmu", "FmuError"),
+        ("describe syntax.py", "ModelFileError"),
+    ],
+)
+def test_json_of_a_mistake_is_one_document_with_the_message(
+    arguments: str, kind: str, here: Path, call: Callable[..., Called]
+) -> None:
+    found = call(*arguments.split(), "--json", cwd=here)
+    document = json.loads(found.stdout)
+    assert set(document) == {"error", "kind"}
+    assert document["kind"] == kind
+    assert found.status in {1, 2}
+    assert found.stderr.startswith(f"mbfmu: {document['error']}")
+
+
+def test_json_of_a_file_that_cannot_be_written_has_result_and_message(capfd: pytest.CaptureFixture[str]) -> None:
+    def fail(path: Path) -> None:
+        raise MbfmuError(f"cannot write '{path}': No space left on device")
+
+    def found(_: console.Tell) -> console.Report:
+        return console.Report({"value": 1.5}, writes=((Path("found.json"), fail),))
+
+    message = "cannot write 'found.json': No space left on device"
+    with pytest.raises(MbfmuError, match=re.escape(message)):
+        console.command(found)(as_json=True, quiet=False)
+    document = json.loads(capfd.readouterr().out)
+    assert document == {"value": 1.5, "wrote": [], "error": message, "kind": "MbfmuError"}
+
+
 def test_json_has_no_nan() -> None:
     numbers = (math.nan, -math.inf, 1.5)
     assert console.plain({"a": numbers, "b": np.array(numbers), "c": 1 + 2j, "d": np.float64(2), "e": Path("f")}) == {
@@ -722,6 +758,12 @@ MISTAKES = {
     "simulate two_link --stop 1 --plot file/out.png": "cannot write 'file/out.png'",
     "simulate missing.fmu --stop 1": "no FMU 'missing.fmu'",
     "compat missing.fmu -o set": "no FMU 'missing.fmu'",
+    "check missing.fmu": "there is no FMU 'missing.fmu'",
+    "linearize missing.fmu": "there is no FMU 'missing.fmu'",
+    "simulate two_link --stop 1 --start missing.json": "start file 'missing.json': No such file or directory",
+    "fit two_link --data missing.csv --free l1": "cannot read 'missing.csv': No such file or directory",
+    "export gone.toml": "recipe 'gone.toml': No such file or directory",
+    "ssp gone.toml -o gone.ssp": "coupling 'gone.toml': No such file or directory",
     "compat junk.fmu -o set": "junk.fmu",
     "compat junk.fmu -o file": "'file' is there already",
     "simulate junk.fmu --stop 1": "junk.fmu",
@@ -769,6 +811,7 @@ def test_a_mistake_ends_in_one_clear_line_and_leaves_no_file(
     (line,) = found.stderr.splitlines()
     assert line.startswith("mbfmu: ")
     assert MISTAKES[arguments] in line
+    assert all(line.count(name) < 2 for name in ("missing.", "gone.toml"))
     assert sorted(path for path in here.rglob("*") if "__pycache__" not in path.parts) == before
 
 
@@ -910,7 +953,7 @@ def test_linearize_takes_states_and_a_later_time_and_names_what_takes_part(
     assert wrong.stderr.strip() == "mbfmu: two_link has 2 degrees of freedom: name 2 coordinates as states"
 
 
-@pytest.mark.parametrize(("name", "rule"), [("missing.fmu", "file"), ("junk.fmu", "zip"), ("folder", "file")])
+@pytest.mark.parametrize(("name", "rule"), [("junk.fmu", "zip"), ("folder", "file")])
 def test_check_lists_what_is_wrong_and_ends_with_status_one(
     name: str, rule: str, here: Path, call: Callable[..., Called]
 ) -> None:

@@ -15,7 +15,7 @@ import mbfmu
 from mbfmu.errors import UsageError
 from mbfmu.kernel import Compiled, compiled_library, library, load, vector
 from mbfmu.kernel.build import toolchain
-from mbfmu.kernel.build.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, ahead, built, host, local
+from mbfmu.kernel.build.toolchain import HUGE, LARGE, LEVEL, Toolchain, _by_size, ahead, built, host, local, remedy
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.many import many_library
 from mbfmu.model import System
@@ -222,6 +222,15 @@ def test_a_named_compiler_that_is_zig_inside_keeps_its_own_cache(
 def test_a_compiler_that_is_named_and_not_there_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     assert host() is None
+    assert "the environment variable CC is 'no-such-compiler', which is no program" in remedy()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="$CC is not read on Windows")
+def test_a_compiler_may_be_named_with_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "cc -DNAMED=3")
+    compiler = host()
+    assert compiler is not None
+    built({"one.c": "int named(void) { return NAMED; }\n"}, compiler, "named")  # else NAMED is no name
 
 
 @pytest.mark.parametrize(("file", "flag"), SIZES.items())

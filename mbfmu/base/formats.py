@@ -14,7 +14,7 @@ import numpy as np
 
 from mbfmu.base import extras
 from mbfmu.base.files import ending_of, is_stream, write_aside
-from mbfmu.errors import MbfmuError, UsageError
+from mbfmu.errors import MbfmuError, UsageError, reason_of
 
 Columns: TypeAlias = Mapping[str, Any]
 """Columns of equal length by name: arrays of numbers, or lists of numbers, texts and None."""
@@ -186,7 +186,7 @@ def read_columns(path: Path, *, texts: bool = False) -> dict[str, Any]:
     try:
         return chosen.read(_content(path))
     except Exception as error:  # noqa: BLE001 - damaged files raise the errors of several libraries
-        raise MbfmuError(f"cannot read '{path}': {error}") from None
+        raise MbfmuError(f"cannot read '{path}': {reason_of(error)}") from None
 
 
 def _content(path: Path) -> bytes:

@@ -141,6 +141,8 @@ def main() -> None:
     except Exception as error:
         if not hasattr(error, "format_message"):  # Typer's own errors, from any copy of Click
             raise
+        if "--json" in sys.argv:
+            console.print_failure(error.format_message())
         console.complain(f"{error.format_message()} (see mbfmu --help)")
         sys.exit(2)
     sys.exit(status if isinstance(status, int) else 0)

@@ -7,6 +7,7 @@ import typer
 
 from mbfmu.cli import complete
 from mbfmu.cli.console import Report, Tell, out
+from mbfmu.errors import FmuError
 
 
 def check(
@@ -30,6 +31,8 @@ def check(
     from mbfmu.checker import report
     from mbfmu.cli import check_report
 
+    if not fmu.exists():
+        raise FmuError(f"there is no FMU '{fmu}'")
     limit = {} if timeout is None else {"timeout": timeout}
     outcomes = report(fmu, strict=strict, skip=skip or (), **limit)
     terminal = out.is_terminal

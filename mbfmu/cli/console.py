@@ -77,12 +77,19 @@ def command(function: Callable[..., Report]) -> Callable[..., None]:
             warnings.showwarning = _warn
             if quiet:
                 warnings.simplefilter("ignore")
-            report, fault = _written(whole(tell, **arguments_supplied))
+            try:
+                report, fault = _written(whole(tell, **arguments_supplied))
+            except MbfmuError as error:
+                if as_json:
+                    print_failure(error)
+                raise
         for text in () if quiet else report.notices:
             notice(text)
         with printing():
             if as_json:
-                data = {**report.data, "wrote": report.wrote} if isinstance(report.data, dict) else report.data
+                data = report.data
+                if isinstance(data, dict):
+                    data = {**data, "wrote": report.wrote, **(failure(fault) if fault else {})}
                 print(json.dumps(plain(data), indent=2, allow_nan=False))
             else:
                 _show(report)
@@ -181,6 +188,20 @@ def plain(value: Any) -> Any:
     if is_dataclass(value):
         return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
     return plain(value.tolist()) if hasattr(value, "tolist") else value  # an array, without importing NumPy for it
+
+
+def failure(error: Exception | str) -> dict[str, str]:
+    """Return the entries of a JSON document that say that a command failed."""
+    return {
+        "error": " ".join(str(error).split()),
+        "kind": "UsageError" if isinstance(error, str) else type(error).__name__,
+    }
+
+
+def print_failure(error: Exception | str) -> None:
+    """Print the JSON document of a command that failed."""
+    with printing():
+        print(json.dumps(failure(error), indent=2), file=sys.__stdout__)
 
 
 def notice(text: object) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mbfmu.errors import ModelError, ModelFileError, nearest
+from mbfmu.errors import ModelError, ModelFileError, nearest, reason_of
 from mbfmu.model.component import Value
 from mbfmu.model.expression import constant, guessed
 from mbfmu.model.library import folder, known_models
@@ -93,7 +93,7 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
         with open(path, "rb") as file:
             data = tomllib.load(file)
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ModelFileError(f"cannot read the recipe '{os.fspath(path)}': {error}") from None
+        raise ModelFileError(f"cannot read the recipe '{os.fspath(path)}': {reason_of(error)}") from None
     kinds: dict[str, tuple[type, ...]] = {
         "model": (str,), "stepper": (str,), "options": (dict,), "step": (int, float), "tolerance": (int, float),
         "stop": (int, float),

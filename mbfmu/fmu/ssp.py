@@ -21,7 +21,7 @@ from xml.etree.ElementTree import Element, SubElement
 import mbfmu
 from mbfmu.base.arguments import checked
 from mbfmu.base.files import ending_of, write_aside
-from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest
+from mbfmu.errors import FmuError, ModelFileError, UnknownNameError, UsageError, nearest, reason_of
 from mbfmu.fmi.reading import FmuVariable, OuterFmu, ScaledUnit, parse_fmu
 from mbfmu.fmu.conversion import conversion, said
 from mbfmu.fmu.description import document
@@ -153,7 +153,7 @@ def read_coupling(path: str | os.PathLike[str]) -> Coupling:
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"cannot read the coupling '{where}': {error}") from None
+        raise ModelFileError(f"cannot read the coupling '{where}': {reason_of(error)}") from None
     kinds: dict[str, Any] = {
         "components": dict, "connections": list, "system": str, "stop": float, "step": float, "version": str,
         "parameters": dict,

@@ -25,7 +25,7 @@ from mbfmu.base.arguments import checked
 from mbfmu.base.files import ending_of, write_aside
 from mbfmu.dae import Dae
 from mbfmu.dae.start import scaled_rows
-from mbfmu.errors import MbfmuError, UnknownNameError, nearest
+from mbfmu.errors import MbfmuError, UnknownNameError, nearest, reason_of
 from mbfmu.model import LagrangianSystem, Model, System
 from mbfmu.model.mechanism import flatten
 
@@ -146,7 +146,7 @@ def read_start(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         content = parse(source.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise MbfmuError(f"cannot read the start file '{path}': {error}") from None
+        raise MbfmuError(f"cannot read the start file '{path}': {reason_of(error)}") from None
     if not isinstance(content, dict):
         raise MbfmuError(f"the start file '{path}' must hold values by name")
     for name, value in content.items():

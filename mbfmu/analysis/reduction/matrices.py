@@ -20,7 +20,7 @@ from scipy.sparse import coo_matrix, csr_matrix
 
 from mbfmu.analysis.reduction.model import Array, FiniteElementModel, Numbers
 from mbfmu.base.formats import read_columns
-from mbfmu.errors import ModelFileError, UsageError
+from mbfmu.errors import ModelFileError, UsageError, reason_of
 
 ENDINGS = (".npz", ".mtx")
 """Endings of files of matrices."""
@@ -153,7 +153,7 @@ def _market(path: Path) -> csr_matrix:
     try:
         matrix = csr_matrix(mmread(path))
     except Exception as error:  # noqa: BLE001 - a damaged file raises the errors of several libraries
-        raise ModelFileError(f"cannot read '{path}' as a matrix: {error}") from None
+        raise ModelFileError(f"cannot read '{path}' as a matrix: {reason_of(error)}") from None
     if matrix.dtype.kind == "c":
         raise ModelFileError(f"'{path}' has complex numbers, such as those of structural damping: give the real part")
     return matrix.astype(np.float64)

@@ -161,10 +161,11 @@ def host() -> Toolchain | None:
     suffix = TARGETS[here][1]
     if sys.platform != "win32":
         named = os.environ.get("CC")
-        candidates = [named] if named else ["cc", "gcc", "clang"]
-        path = next((path for name in candidates if (path := shutil.which(name))), None)
-        if path is not None:
-            return Toolchain((path,), _version(path), suffix, ("-fPIC", ROUNDED), ("-lm",), _level())
+        candidates = [[named], named.split()] if named else [["cc"], ["gcc"], ["clang"]]
+        command = next((words for words in candidates if words and shutil.which(words[0])), None)
+        if command is not None:
+            path, *options = str(shutil.which(command[0])), *command[1:]
+            return Toolchain((path, *options), _version(path, *options), suffix, ("-fPIC", ROUNDED), ("-lm",), _level())
         if named:
             return None
     if not _has_zig():
@@ -188,7 +189,9 @@ def _processor() -> str:
 
 def remedy() -> str:
     """Return how to get a C compiler."""
-    return f"{REMEDIES.get(sys.platform, 'install gcc, clang or zig')}: {extras.command('cross')}"
+    named = os.environ.get("CC") if sys.platform != "win32" else None
+    cause = f"the environment variable CC is '{named}', which is no program: change or unset it, or " if named else ""
+    return f"{cause}{REMEDIES.get(sys.platform, 'install gcc, clang or zig')}: {extras.command('cross')}"
 
 
 def cross(name: str) -> tuple[Toolchain, ...]:
@@ -565,6 +568,6 @@ def _end(running: Sequence["subprocess.Popen[str]"]) -> None:
 
 
 @cache
-def _version(compiler: str) -> str:
-    run = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+def _version(*compiler: str) -> str:
+    run = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
     return run.stdout
