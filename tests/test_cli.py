@@ -759,6 +759,7 @@ MISTAKES = {
     "simulate missing.fmu --stop 1": "no FMU 'missing.fmu'",
     "compat missing.fmu -o set": "no FMU 'missing.fmu'",
     "check missing.fmu": "there is no FMU 'missing.fmu'",
+    "check folder": "there is no FMU 'folder'",
     "linearize missing.fmu": "there is no FMU 'missing.fmu'",
     "simulate two_link --stop 1 --start missing.json": "start file 'missing.json': No such file or directory",
     "fit two_link --data missing.csv --free l1": "cannot read 'missing.csv': No such file or directory",
@@ -953,16 +954,13 @@ def test_linearize_takes_states_and_a_later_time_and_names_what_takes_part(
     assert wrong.stderr.strip() == "mbfmu: two_link has 2 degrees of freedom: name 2 coordinates as states"
 
 
-@pytest.mark.parametrize(("name", "rule"), [("junk.fmu", "zip"), ("folder", "file")])
-def test_check_lists_what_is_wrong_and_ends_with_status_one(
-    name: str, rule: str, here: Path, call: Callable[..., Called]
-) -> None:
-    found = call("check", name, cwd=here)
+def test_check_lists_what_is_wrong_and_ends_with_status_one(here: Path, call: Callable[..., Called]) -> None:
+    found = call("check", "junk.fmu", cwd=here)
     assert (found.status, found.stderr) == (1, "")
-    first, *others, last = found.stdout.splitlines()
-    assert first.split()[:2] == ["fail", rule]
+    first, second, *others = found.stdout.splitlines()
+    assert first.startswith("junk.fmu: 1 problem; ")
+    assert second.split()[:2] == ["fail", "zip"]
     assert not any(line.startswith("fail") for line in others)
-    assert last.startswith(f"{name}: 1 problem; ")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def check(
     from mbfmu.checker import report
     from mbfmu.cli import check_report
 
-    if not fmu.exists():
+    if not fmu.is_file():
         raise FmuError(f"there is no FMU '{fmu}'")
     limit = {} if timeout is None else {"timeout": timeout}
     outcomes = report(fmu, strict=strict, skip=skip or (), **limit)

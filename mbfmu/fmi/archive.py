@@ -106,7 +106,7 @@ def read_archive(path: str | PathLike[str], content: bytes | None = None) -> Arc
         FmuError: there is no file, or it is unsafe or useless to go on.
     """
     inspection = inspect(path, content, safety=True)
-    if inspection.tried == (FILE,) and content is None and not Path(path).exists():
+    if inspection.tried == (FILE,) and content is None and not Path(path).is_file():
         raise FmuError(f"there is no FMU '{fspath(path)}'")
     if inspection.archive is None:
         raise FmuError(f"'{fspath(path)}' is not a usable FMU: {inspection.faults[0]}")
