@@ -23,8 +23,8 @@ from rich.console import Console
 import mbfmu
 from mbfmu import cli
 from mbfmu.base import extras
-from mbfmu.base.result import read_table
-from mbfmu.cli import console
+from mbfmu.base.result import Result, read_table
+from mbfmu.cli import console, simulate
 from mbfmu.errors import MbfmuError
 from mbfmu.model.library import known_models
 from mbfmu.stepper import FAMILIES
@@ -257,6 +257,21 @@ def test_what_the_table_has_no_room_for_is_counted(tmp_path: Path, done: Callabl
     text = done("simulate", "chain", "--set", "N=8", "--stop", "0.01", cwd=tmp_path)
     assert len(variables(text)) == 12 + len(MONITORED)
     assert "and 4 more: choose by --show NAME,..." in text
+
+
+def test_round_off_is_shown_as_zero_and_a_small_number_that_is_none_as_it_is() -> None:
+    time = np.array([0.0, 1.0, 2.0])
+    columns = {"a.s": [1.0, -2e-25, 3.0], "b.s": [1e-17, 0.0, 1e-9], "valve.q": [1e-19, 2e-19, -3e-19]}
+    columns["constraint.position"] = [0.0, 1e-18, 2e-18]
+    units = {"a.s": "m", "b.s": "m", "valve.q": "m3/s", "constraint.position": "1"}
+    result = Result(time, tuple(columns), np.array(list(columns.values())).T, units)
+    (rows, *_) = simulate.table(result)
+    assert not isinstance(rows, str)
+    shown = {name: cells for name, _, *cells in zip(*(column._cells for column in rows.columns), strict=True)}
+    assert shown["a.s"] == ["3", "0", "3"]
+    assert shown["b.s"] == ["1e-09", "0", "1e-09"]
+    assert shown["valve.q"] == ["-3e-19", "-3e-19", "2e-19"]
+    assert shown["constraint.position"] == ["2e-18", "0", "2e-18"]
 
 
 def test_names_and_patterns_choose_what_is_shown(tmp_path: Path, done: Callable[..., str]) -> None:

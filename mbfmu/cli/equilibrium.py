@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbfmu.analysis.equilibria import Equilibrium, Item
 
 ROUNDED = 1e-12
-"""Largest coordinate that is shown as zero, m or rad."""
+"""Largest number that is shown as zero, relative to its nominal size: 1 m, 1 rad, or what a state states."""
 
 
 def equilibrium(tell: Tell, source: HeldSource, output: StartFile = None) -> Report:
@@ -86,8 +86,8 @@ def _branches(result: "Equilibrium") -> Table:
 
 
 def value_text(item: "Item", digits: int) -> str:
-    """Return a value as text, without the round-off of a coordinate that is zero."""
-    small = item.role == "coordinate" and abs(item.value) < ROUNDED
+    """Return a value as text, without the round-off of what is zero, unless it is a freed input or parameter."""
+    small = item.role not in {"input", "parameter"} and abs(item.value) < ROUNDED * item.nominal
     return f"{0.0 if small else item.value:.{digits}g}"
 
 

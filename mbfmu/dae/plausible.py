@@ -7,7 +7,7 @@ from itertools import chain
 from mbfmu.dae.dae import Dae
 from mbfmu.errors import first_of
 
-FULL_TURN, LARGEST = 6.5, 3600.0
+LEAST, LARGEST = 15.0, 3600.0
 """Sizes of an angle, rad, between which a number of whole or half degrees counts as degrees."""
 NAMES = {
     "m": "meter metre meters metres", "kg": "kilogram kilograms kgs", "s": "sec secs second seconds",
@@ -39,7 +39,7 @@ def value_notices(dae: Dae) -> Iterator[str]:
     if turned:
         example = turned[0].rpartition(" ")[2]
         yield (
-            f"{dae.name}: angles are in rad, and {first_of(turned)} is more than a full turn: "
+            f"{dae.name}: angles are in rad, and {first_of(turned)} is more than two turns: "
             f"for degrees write deg({example})"
         )
     signals: Iterable[tuple[str, str]] = chain(
@@ -54,8 +54,8 @@ def value_notices(dae: Dae) -> Iterator[str]:
 
 
 def looks_like_degrees(angle: float) -> bool:
-    """Return whether an angle, rad, is more than a full turn and a number of whole or half degrees."""
-    return FULL_TURN < abs(angle) <= LARGEST and 2 * angle == round(2 * angle)
+    """Return whether an angle, rad, is more than two full turns and a number of whole or half degrees."""
+    return LEAST <= abs(angle) <= LARGEST and 2 * angle == round(2 * angle)
 
 
 def unit_fault(unit: str) -> str:

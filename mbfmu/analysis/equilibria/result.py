@@ -47,6 +47,7 @@ class Item:
         role: ``coordinate``, ``rate``, ``state``, ``input``, ``parameter`` or ``held``.
         value: its value there.
         start: its value at the start.
+        nominal: usual size of a state; 1 of all else.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Item:
     role: str
     value: float
     start: float
+    nominal: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ def told(
     begun = dict(zip(problem.names, problem.first.tolist(), strict=True))
     values = dict(zip(problem.names, solution.x.tolist(), strict=True))
     items += [
-        Item(item.name, item.unit, "state", values[item.name], begun[item.name])
+        Item(item.name, item.unit, "state", values[item.name], begun[item.name], item.nominal)
         for item in dae.states
         if item.name in values
     ]
