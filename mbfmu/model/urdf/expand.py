@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,4 +49,5 @@ def expanded(path: str, packages: dict[str, str], largest: int) -> dict[str, Any
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, ModelFileError):
             cause = cause.__context__  # the reader wraps errors, and its text repeats them
-        return {"mistake": str(cause or f"xacro: {str(error) or type(error).__name__}")}
+        text = re.sub(r" \[Errno \d+\].*", "", str(error), flags=re.DOTALL)  # which names the file again
+        return {"mistake": str(cause or f"xacro: {text or type(error).__name__}")}
