@@ -129,7 +129,7 @@ def run_fmpy(fmus: dict[str, Path], step: float) -> npt.NDArray[np.float64]:
             values = []
             for item in CONNECTIONS:
                 name, _, variable = item.start.partition(".")
-                values.append(item.factor * slaves[name].getReal([references[name][variable]])[0])
+                values.append(item.scale * slaves[name].getReal([references[name][variable]])[0])
             for item, value in zip(CONNECTIONS, values, strict=True):
                 name, _, variable = item.end.partition(".")
                 slaves[name].setReal([references[name][variable]], [value])

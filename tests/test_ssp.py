@@ -4,10 +4,12 @@ import ctypes
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +200,18 @@ def test_the_structure_is_valid_and_fmpy_reads_what_was_meant(path: Path, train:
             unit = variable.unit or variable.declaredType.unit
             node = text.split(f'<ssd:Component name="{component.name}"')[1].split(f'name="{connector.name}"')[1]
             assert node.split("<ssc:Real ")[1].startswith(f'unit="{unit}"')
+
+
+def test_an_explicit_factor_of_1_carries_a_unit_that_masters_are_not_to_change(
+    train: dict[str, Path], tmp_path: Path
+) -> None:
+    one = Wire("cart.rail.v", "wagon.tow.s", 1.0)
+    with pytest.raises(UsageError, match="a factor may carry the units"):
+        write_ssp(tmp_path / "none.ssp", train, [replace(one, factor=None)])
+    text = described(write_ssp(tmp_path / "one.ssp", train, [one]))
+    (line,) = re.findall(r"<ssd:Connection [^>]*>\s*<ssc:LinearTransformation[^>]*>", text)
+    assert 'suppressUnitConversion="true"' in line
+    assert 'factor="1.0"' in line
 
 
 def test_a_factor_is_a_linear_transformation(path: Path) -> None:

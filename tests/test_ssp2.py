@@ -211,7 +211,7 @@ def test_version_1_refuses_the_rest_and_names_version_2(fmus: dict[str, Path], t
 def test_the_command_line_and_a_file_say_what_the_call_says(fmus: dict[str, Path], tmp_path: Path) -> None:
     values = {"cart.l": 0.9, "wagon.buffer.c": 50.0}
     path = write_ssp(tmp_path / "train.ssp", fmus, CONNECTIONS, version="2.0", parameters=values)
-    links = [f"--connect={item.start}={item.end}:{item.factor}" for item in CONNECTIONS]
+    links = [f"--connect={item.start}={item.end}:{item.scale}" for item in CONNECTIONS]
     parts = [f"{name}={file}" for name, file in fmus.items()]
     command = [sys.executable, "-m", "mbfmu", "ssp", *parts, *links, "--ssp", "2.0", "--system", "train"]
     given = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]

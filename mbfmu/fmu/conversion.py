@@ -10,7 +10,7 @@ def conversion(
     sink: str,
     unit: ScaledUnit | None,
     wanted: ScaledUnit | None,
-    factor: float,
+    factor: float | None,
     *,
     plain: bool = False,
 ) -> tuple[float, float]:
@@ -25,25 +25,25 @@ def conversion(
         sink: name of the input's unit; empty for none.
         unit: the value's unit by its base; None: not known.
         wanted: the input's unit by its base; None: not known.
-        factor: of the quantity, in whatever unit.
+        factor: of the quantity, in whatever unit; None: 1, which carries no units.
         plain: whether numbers of the unit 1, such as a controller's for any plant, fit any unit.
 
     Raises:
-        UsageError: the units are of different quantities, or one that has no base has another name, and the factor
-            is 1.
+        UsageError: the units are of different quantities, or one that has no base has another name, and there is no
+            factor.
     """
-    wrong = ""
+    wrong, scaled = "", 1.0 if factor is None else factor
     if unit is None or wanted is None:
         if source and sink and source != sink:
             wrong = f"'{source}' and '{sink}', of which one has no base, are not the same"
     elif unit.exponents == wanted.exponents:
         scale = 1.0 if unit.factor == wanted.factor else unit.factor / wanted.factor
-        return factor * scale, (factor * unit.offset - wanted.offset) / wanted.factor
+        return scaled * scale, (scaled * unit.offset - wanted.offset) / wanted.factor
     elif not (plain and (_is_one(unit) or _is_one(wanted))):
         wrong = f"{said(unit)} cannot go to {said(wanted)}"
-    if wrong and factor == 1.0:
-        raise UsageError(f"{where}: {wrong}; a factor other than 1 may carry the units")
-    return factor, 0.0
+    if wrong and factor is None:
+        raise UsageError(f"{where}: {wrong}; a factor may carry the units")
+    return scaled, 0.0
 
 
 def _is_one(unit: ScaledUnit) -> bool:

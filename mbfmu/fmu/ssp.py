@@ -61,12 +61,17 @@ class Wire:
     Args:
         start: ``component.variable`` of an output.
         end: ``component.variable`` of an input.
-        factor: factor of the value, such as -1 for a reaction.
+        factor: factor of the value, such as -1 for a reaction, which may carry units; None: 1, which carries none.
     """
 
     start: str
     end: str
-    factor: float = 1.0
+    factor: float | None = None
+
+    @property
+    def scale(self) -> float:
+        """The factor, which is 1 if none is stated."""
+        return 1.0 if self.factor is None else self.factor
 
 
 @dataclass(frozen=True)
@@ -188,7 +193,7 @@ def wire(text: str) -> Wire:
     start, equals, rest = (part.strip() for part in text.partition("="))
     end, colon, last = rest.rpartition(":")
     try:
-        factor = float(last) if colon else 1.0
+        factor = float(last) if colon else None
     except ValueError:
         raise UsageError(f"connection '{text}': '{last}' is not a number; write A.out=B.in:FACTOR") from None
     if not (equals and "." in start and "." in rest):
@@ -420,7 +425,7 @@ def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
         refuse_source(where, item.start, source.causality, SOURCES)
         if sink.causality != "input":
             raise UsageError(f"{where}: '{item.end}' is of causality {sink.causality}; only inputs take values")
-        refuse_types(where, source.type, sink.type, item.factor)
+        refuse_types(where, source.type, sink.type, item.scale)
         if source.type not in plan.types:
             raise UsageError(f"{where}: masters connect no values of type {source.type}")
         if source.items != sink.items:
@@ -432,7 +437,7 @@ def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
                 f"{where}: '{item.end}' is connected to '{driven[item.end]}' already; an input takes one value"
             )
         driven[item.end] = item.start
-        if not (math.isfinite(item.factor) and item.factor):
+        if not (math.isfinite(item.scale) and item.scale):
             raise UsageError(f"{where}: the factor is {item.factor}; it must be a number other than zero")
         factor, offset = conversion(where, source.unit, sink.unit, unit, wanted, item.factor)
         for one in (unit, wanted):
@@ -440,7 +445,8 @@ def _links(plan: _Plan, units: dict[str, ScaledUnit]) -> list[Element]:
                 raise FmuError(f"{where}: {said(one)} is {said(units[one.name])} elsewhere in the coupling")
         head = {"startElement": first, "startConnector": source.name, "endElement": second, "endConnector": sink.name}
         node = Element("ssd:Connection", head)
-        if (factor, offset) != (1.0, 0.0):
+        between = unit is not None and wanted is not None and unit.exponents != wanted.exponents
+        if (factor, offset) != (1.0, 0.0) or between:
             node.set("suppressUnitConversion", "true")
             change = {"factor": repr(factor)} | ({"offset": repr(offset)} if offset else {})
             SubElement(node, "ssc:LinearTransformation", change)

@@ -40,7 +40,7 @@ class Bond:
     @property
     def gain(self) -> float:
         """Ratio of the power taken to the product of the effort and the rate of the FMU that gives."""
-        return self.effort.factor / self.rate.factor
+        return self.effort.scale / self.rate.scale
 
     def __str__(self) -> str:
         return f"{self.effort.start} -> {self.effort.end}"
@@ -114,7 +114,7 @@ def bonds_of(wires: Iterable[Wire], unit: Callable[[str], str]) -> tuple[Bond, .
         unit: function that returns the unit of ``component.variable``.
     """
     # wires that carry an effort, and those that carry a rate
-    wires = [wire for wire in wires if wire.factor]
+    wires = [wire for wire in wires if wire.scale]
     efforts = [(wire, RATES[kind]) for wire in wires if (kind := _unit(wire, unit, RATES))]
     rates = [(wire, kind) for wire in wires if (kind := _unit(wire, unit, RATES.values()))]
     bonds: dict[str, Bond] = {}

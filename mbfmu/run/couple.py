@@ -489,8 +489,8 @@ class _Run:
             source, shown = _end(parts, item.start)
             where = f"connection {item.start}={item.end}"
             refuse_source(where, item.start, source.variables[shown].causality, SOURCES)
-            refuse_types(where, source.variables[shown].type, part.variables[name].type, item.factor)
-            if not math.isfinite(item.factor):
+            refuse_types(where, source.variables[shown].type, part.variables[name].type, item.scale)
+            if not math.isfinite(item.scale):
                 raise UsageError(f"{where}: the factor is {item.factor}; it must be a finite number")
             (quantity, unit), (taken, wanted) = source.unit(shown), part.unit(name)
             factor, offset = conversion(where, quantity, taken, unit, wanted, item.factor, plain=True)
