@@ -500,6 +500,18 @@ def test_without_arrays_variables_are_the_scalars_of_fmi_2_with_the_same_bits(tm
         assert run_of(other, None, {}) == run_of(one, scalars(old), {})
         run_of(arrays, None, {})
         assert arrays.save() == other.save()
+    sampled = mbfmu.export(
+        MODELS["low_pass"], tmp_path / "low_pass.fmu", backend="native", step=H, fmi="3.0", scalars=True,
+        platforms=["linux64"],
+    )  # fmt: skip
+    assert validate_fmu(str(sampled)) == []
+    without, clocked = Unpacked(sampled, tmp_path / "low_pass"), unpacked("low_pass")
+    assert "Clock" not in {item.type for item in without.description.modelVariables}
+    with Instance3(without, events=True, early=True) as one, Instance3(clocked, events=True, early=True) as other:
+        for run in (one, other):
+            run.start()
+        assert run_with_events(one, 3 * H, 20 * H) == run_with_events(other, 3 * H, 20 * H)
+        assert one.get(["y"]) == other.get(["y"])
     with pytest.raises(UsageError, match=r"FMI 2\.0 has no arrays to leave out"):
         mbfmu.export(ball(), tmp_path / "ball.fmu", backend="native", scalars=True)
 

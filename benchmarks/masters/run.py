@@ -189,7 +189,7 @@ def omsimulator(task: Task) -> End:
             raise RuntimeError(failed[0])
         values = _last_row(result, task)
     said = subprocess.run([task.program, "--version"], capture_output=True, text=True, check=False).stdout
-    return End(said.strip().removeprefix("OMSimulator ").split(" ")[0], options, values)
+    return End(said.split()[1].removeprefix("v").partition("-")[0], options, values)
 
 
 def mastersim(task: Task) -> End:
@@ -243,11 +243,12 @@ def _called(command: list[str], folder: Path, preloaded: str = "") -> str:
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", check=False
     )  # fmt: skip
+    said = COLOUR.sub("", done.stdout + done.stderr)
     if done.returncode:
-        raise RuntimeError(
-            f"exit status {done.returncode}: {COLOUR.sub('', done.stderr.strip() or done.stdout.strip())[-600:]}"
-        )
-    return COLOUR.sub("", done.stdout + done.stderr)
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        told = [line for line in lines if "error" in line.lower()] or lines[-1:]
+        raise RuntimeError(f"exit status {done.returncode}: {told[0] if told else 'no message'}")
+    return said
 
 
 def _last_row(path: Path, task: Task) -> list[float]:

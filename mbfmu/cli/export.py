@@ -51,7 +51,10 @@ class Form(OptionGroup):
         ),
     ] = None
     scalars: Annotated[
-        bool, typer.Option("--scalars", help="FMI 3.0 without arrays, for tools that have none (PyFMI, OMSimulator)")
+        bool,
+        typer.Option(
+            "--scalars", help="FMI 3.0 without arrays and clocks, for tools that have none (OMSimulator, PyFMI)"
+        ),
     ] = False
     platform: Annotated[
         str | None,

@@ -2,7 +2,8 @@
 
 The elements of an array follow each other in the table of variables, and its value reference is that of the first.
 Continuous states and their time derivatives stay scalars: PyFMI counts a state that is an array as one, and CasADi's
-DaeBuilder has no arrays. For importing tools without arrays, all variables may stay scalars.
+DaeBuilder has no arrays. For importing tools without arrays and
+clocks, all variables may stay scalars, and the clocks be left out.
 """
 
 import re
@@ -88,8 +89,8 @@ class ClockVariable:
 
 
 def clocks(interface: Interface) -> tuple[ClockVariable, ...]:
-    """Return the clocks, whose value references follow those of the variables; model exchange has none."""
-    if interface.states or interface.exchange:
+    """Return the clocks, whose value references follow those of the variables; there are none in model exchange."""
+    if interface.states or interface.exchange or interface.scalars:
         return ()
     first = len(interface.variables)
     events = [ClockVariable(EVENTS, first, "ticks with events of contact and friction")] if interface.guards else []

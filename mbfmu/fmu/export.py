@@ -103,7 +103,10 @@ class ExportArguments:
     fmi: Annotated[str, Described("version of FMI, ``2.0`` or ``3.0``, which is for the native back end")] = "2.0"
     scalars: Annotated[
         bool,
-        Described("leave out the arrays of FMI 3.0, each element a variable, as for importing tools that have none"),
+        Described(
+            "leave out the arrays and clocks of FMI 3.0, for importing tools that have none: each element of an array "
+            "is a variable"
+        ),
     ] = False
     platforms: Annotated[
         Sequence[str] | None,

@@ -164,7 +164,7 @@ class Interface:
         gaps: names of the gaps.
         starting: names of the start values, inputs, parameters and the time that each variable which the initialisation
             computes depends on there, by its name.
-        scalars: whether FMI 3.0 has no arrays of them.
+        scalars: whether FMI 3.0 has neither arrays of them nor clocks.
     """
 
     variables: tuple[Variable, ...]

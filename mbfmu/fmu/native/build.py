@@ -10,6 +10,7 @@ from importlib.resources import files
 
 from mbfmu.base import extras
 from mbfmu.errors import FmuError
+from mbfmu.fmu.arrays import clocks
 from mbfmu.fmu.interface import SETTING, Interface, interface
 from mbfmu.fmu.native.tables import arrays_header, guid_header, model_header, variables_header
 from mbfmu.kernel import Bundle, describe
@@ -75,7 +76,7 @@ class Native:
         exchange: whether these sources are those for model exchange.
         fmi: version of FMI, of `VERSIONS`.
         start: the continuous states at the model's own start, for a kind with model exchange.
-        scalars: whether there are no arrays in FMI 3.0.
+        scalars: whether there are neither arrays nor clocks in FMI 3.0.
     """
 
     prepared: Prepared
@@ -120,9 +121,9 @@ class Native:
 
     def _of_version3(self) -> dict[str, str]:
         """Return the sources that FMI 3.0 alone needs."""
-        sampling = None if "me" in self.kinds else self.prepared.dae.sampling
-        clocks = {"clocks.c": clock_source(sampling.timing, len(self.prepared.dae.parameters))} if sampling else {}
-        return {"arrays.h": arrays_header(self.interface, self.identifier), **clocks}
+        sampling = self.prepared.dae.sampling if clocks(self.interface) else None
+        timing = {"clocks.c": clock_source(sampling.timing, len(self.prepared.dae.parameters))} if sampling else {}
+        return {"arrays.h": arrays_header(self.interface, self.identifier), **timing}
 
     @cached_property
     def code(self) -> str:
