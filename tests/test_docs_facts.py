@@ -27,8 +27,8 @@ INLINE = re.compile(r"`([^`]+)`")
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 CALL = re.compile(r"\bmbfmu ([a-z]+)\b([^&|;]*)")
 OTHER_PROGRAMS = {
-    "--peers", "--in-turn", "--list", "--all", "--part",  # scripts and tests of the repository
-    "--inputExtrapolation", "--final-fmu-state-file", "--debug-logging",  # OMSimulator, fmusim, FMPy
+    "--peers", "--in-turn", "--list", "--all", "--part", "--fmusim",  # scripts and tests of the repository
+    "--inputExtrapolation", "--stopTime", "--final-fmu-state-file", "--debug-logging",  # OMSimulator, fmusim, FMPy
 }  # fmt: skip
 """Options that pages name without their program."""
 FAMILIES = mbfmu.steppers()
@@ -187,3 +187,12 @@ def test_the_example_of_a_command_is_one_that_the_command_takes(name: str) -> No
     command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
     with command.make_context(name, shlex.split(EXAMPLES[name])) as context:
         assert set(context.params) == {item.name for item in command.params}
+
+
+def test_the_page_on_tools_has_the_summary_of_its_record() -> None:
+    """What `python -m benchmarks.masters` wrote: how many models agree, by tool and form."""
+    record = (ROOT / "docs" / "records" / "masters.md").read_text(encoding="utf-8").splitlines()
+    first = next(n for n, line in enumerate(record) if line.startswith("|"))
+    summary = record[first : record.index("", first)]
+    assert len(summary) > 5
+    assert "\n".join(summary) in (ROOT / "docs" / "masters.md").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -115,17 +116,17 @@ search:
 # FMUs in other tools
 
 Written by `python -m benchmarks.masters -o docs/records/masters.md` on {today}. [FMPy, PyFMI and other
-tools](../../masters.md) has the advice that follows.
+tools](../masters.md) has the advice that follows.
 
 Each of the models {models} is an FMU of each form, and is run for 1 s: in co-simulation with communication steps of
 10 ms, in model exchange with the tool's solver. The values of all real outputs at the end are compared with those of
 `mbfmu.simulate`, relative to 1 and the largest of them: they agree in co-simulation up to 1e-9, and in model exchange,
 where the reference is the stepper `projected` of order 9, up to 1e-4. fmutool gives no values: a model agrees if there
 is no complaint. CasADi has no events: there the time derivatives of the states at the start are compared with those
-that FMPy gets. A dash: the tool does not take the form. Of the {count} models agree:
+that FMPy gets. The first table has the number of the {count} models that agree; a dash: the tool does not take it.
 
 """
-"""Beginning of the page."""
+"""Beginning of the page that -o writes."""
 
 
 class Work:
@@ -214,7 +215,10 @@ def row(work: Work, tool: str, program: str, form: Form, models: Sequence[str]) 
             errors.setdefault(without(end, fmu), []).append(model)
             continue
         ends.append(end)
-        values = dict(zip(parts, end.values, strict=True)) if end.values else {}
+        if end.values and len(end.values) != len(parts):
+            errors.setdefault(f"gives {len(end.values)} values, not {len(parts)}", []).append(model)
+            continue
+        values = dict(zip(parts, end.values, strict=bool(end.values)))
         size = max(1.0, *(abs(expected[name]) for name in parts))
         difference = max((abs(value - expected[name]) / size for name, value in values.items()), default=0.0)
         if difference <= AGREE[form.kind]:
@@ -240,8 +244,9 @@ def preloaded() -> str:
 
 
 def without(text: str, fmu: Path) -> str:
-    """Return a message without the folders of this machine, short enough for a table."""
-    text = text.replace(str(fmu), fmu.name).replace(str(fmu.parent), "FOLDER").replace("|", "/")
+    """Return a message without the folders of this machine and the name of the model, short enough for a table."""
+    text = text.replace(str(fmu), fmu.name).replace(str(fmu.parent), "FOLDER").replace(fmu.stem, "MODEL")
+    text = re.sub(r"\d+ elements", "N elements", text.replace("|", "/"))
     return text if len(text) < 200 else f"{text[:200]}..."
 
 

@@ -143,7 +143,7 @@ def casadi(task: Task) -> End:
     import casadi as ca
     from fmpy import extract
 
-    dae = ca.DaeBuilder("model", extract(task.fmu))
+    dae = ca.DaeBuilder("model", str(extract(task.fmu)))
     states, inputs = dae.x(), dae.u()
     rates = dae.create("rates", ["x", "u"], ["ode"])(dae.start(states), dae.start(inputs))
     found = dict(zip((f"der({name})" for name in states), rates.full().ravel().tolist(), strict=True))
@@ -215,18 +215,18 @@ def pyfmi(task: Task) -> End:
     """Run an FMU in PyFMI, by its Python."""
     from pyfmi import load_fmu
 
+    here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
+        os.chdir(folder)  # where it writes
         model: Any = load_fmu(task.fmu, kind=task.kind.upper())
         options = model.simulate_options()
         options["ncp"] = round(task.stop / task.step)
-        options["result_handling"] = "memory"
-        options["silent_mode"] = True
         if task.kind == "me":
             options["CVode_options"]["rtol"] = task.tolerance
         run = model.simulate(final_time=task.stop, options=options)
         _at_the_end(run["time"][-1], task)
         values = [float(run[name][-1]) for name in task.names]
+        os.chdir(here)
     return End(version("pyfmi"), "" if task.kind == "cs" else f"CVode, {task.tolerance:g}", values)
 
 
@@ -246,7 +246,7 @@ def _called(command: list[str], folder: Path, preloaded: str = "") -> str:
     said = COLOUR.sub("", done.stdout + done.stderr)
     if done.returncode:
         lines = [line.strip() for line in said.splitlines() if line.strip()]
-        told = [line for line in lines if "error" in line.lower()] or lines[-1:]
+        told = [line for line in lines if line.lower().startswith("error")] or lines[-1:]
         raise RuntimeError(f"exit status {done.returncode}: {told[0] if told else 'no message'}")
     return said
 
@@ -259,7 +259,7 @@ def _last_row(path: Path, task: Task) -> list[float]:
     last = [row for row in rows if row][-1]
     _at_the_end(float(last[0]), task)
     places = [_place(head, name) for name in task.names]
-    return [float(last[place]) for place in places]
+    return [float(value) for place in places for value in last[place].split()]  # an array's are beside each other
 
 
 def _place(head: list[str], name: str) -> int:
