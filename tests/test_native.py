@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -310,6 +311,51 @@ def test_a_state_with_one_damaged_byte_is_refused_and_changes_nothing(where: int
 def test_a_state_that_is_cut_off_is_refused(keep: int, slave: Instance) -> None:
     assert refused(slave.restore, slave.save()[:keep]) == ERROR
     assert slave.messages[-1].text == "two_link: the state is damaged"
+
+
+HEAD = struct.Struct("<8sQQQ40s")
+"""Head of a state: magic number, version, size, checksum and owner."""
+FORGED: dict[str, tuple[int, str, float]] = {
+    "phase 0": (0, "q", 0), "two phases": (0, "q", 6), "phase 32": (0, "q", 32), "negative phase": (0, "q", -4),
+    "outcome 9": (8, "q", 9), "refused before the first": (16, "q", -1), "refused beyond the last": (16, "q", 10**6),
+    "time": (24, "d", math.nan), "step 0": (40, "d", 0.0), "step NaN": (40, "d", math.nan),
+}  # fmt: skip
+"""Offset in the state, and value, of members that no FMU saves."""
+
+
+def signed(data: bytes | bytearray) -> bytes:
+    """Return a state with the checksum that belongs to its other bytes: FNV-1a."""
+    magic, version, size, _, owner = HEAD.unpack_from(data)
+    total = 14695981039346656037
+    for byte in data[:24] + data[32:]:
+        total = (total ^ byte) * 1099511628211 % 2**64
+    return HEAD.pack(magic, version, size, total, owner) + bytes(data[HEAD.size :])
+
+
+def forged(data: bytes, offset: int, form: str, value: float) -> bytes:
+    """Return a state with another value at an offset behind its head, and the checksum that belongs to it."""
+    changed = bytearray(data)
+    struct.pack_into(f"<{form}", changed, HEAD.size + offset, value)
+    return signed(changed)
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_state_is_refused_and_changes_nothing(case: str, slave: Instance) -> None:
+    slave.step(0.0, H)
+    before, data = slave.get(), slave.save()
+    assert signed(data) == data
+    assert refused(slave.restore, forged(data, *FORGED[case])) == ERROR
+    assert slave.messages[-1].text == "two_link: the state is damaged"
+    assert slave.get() == before
+
+
+@pytest.mark.parametrize("where", [-1, 10**6])
+def test_a_forged_refusal_is_refused(where: int, slave: Instance) -> None:
+    slave.set({"shoulder.tau": math.nan})
+    data = slave.save()
+    offset = data.index(struct.pack("<qq", slave.fmu.references["shoulder.tau"], 1)) - HEAD.size
+    assert refused(slave.restore, forged(data, offset, "q", where)) == ERROR
+    assert refused(slave.restore, forged(data, offset + 8, "q", where)) == ERROR
 
 
 @pytest.mark.parametrize("other", [Case("two_link", "local"), DERIVED[3]], ids=label)

@@ -363,7 +363,7 @@ def test_a_file_that_is_no_table_is_refused_and_left(content: bytes, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a process group is a POSIX matter")
-def test_an_interrupted_study_keeps_its_rows_and_says_nothing(tmp_path: Path) -> None:
+def test_an_interrupted_study_keeps_its_rows_and_says_that_it_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     command = f"{TOP} --vary l1=0.5:1.5:4000 --stop 0.1 --workers 2 -o {path}"
     running = subprocess.Popen(
@@ -373,7 +373,8 @@ def test_an_interrupted_study_keeps_its_rows_and_says_nothing(tmp_path: Path) ->
     while running.poll() is None and (not path.exists() or path.read_text(encoding="utf-8").count("\n") < 2):
         time.sleep(0.1)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
-    assert running.communicate(timeout=60) == ("", "")
+    said = f"mbfmu: interrupted: the same command goes on from the rows in '{path}'\n"
+    assert running.communicate(timeout=60) == ("", said)
     assert running.returncode == 130
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

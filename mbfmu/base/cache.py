@@ -66,15 +66,25 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("mbfmu", appauthor=False))
 
 
-@cache
 def passing_folder() -> Path:
     """Return a folder for files that cannot be kept; it is deleted when this process ends.
 
     Raises:
         OSError: it cannot be made.
     """
+    return _passing_folder(os.getpid())
+
+
+@cache
+def _passing_folder(owner: int) -> Path:
+    """Return the folder of a process; one that is forked from it has its own, and leaves this one."""
     folder = Path(tempfile.mkdtemp(prefix="mbfmu-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+    def remove() -> None:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
     return folder
 
 

@@ -137,7 +137,8 @@ def main() -> None:
         console.complain(str(error))
         sys.exit(1)
     except KeyboardInterrupt:
-        sys.exit(130)
+        console.complain("interrupted")
+        sys.exit(console.INTERRUPTED)
     except Exception as error:
         if not hasattr(error, "format_message"):  # Typer's own errors, from any copy of Click
             raise

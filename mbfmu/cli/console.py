@@ -55,6 +55,8 @@ class Report:
     writes: tuple[tuple[Path, Callable[[Path], object]], ...] = ()
 
 
+INTERRUPTED = 130
+"""Exit status of a command that Ctrl-C ends."""
 AsJson = Annotated[bool, typer.Option("--json", help="print the result as one JSON document")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="neither progress nor notices: only results and errors")]
 
@@ -128,6 +130,16 @@ def printing() -> Iterator[None]:
         raise MbfmuError(f"cannot write the standard output: {error.strerror or error}") from None
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """End where Ctrl-C interrupts, with one line: what the command says on that."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        complain(": ".join(["interrupted", *map(str, stop.args)]))
+        raise typer.Exit(INTERRUPTED) from None
+
+
 class Command(TyperCommand):
     """A command whose help is an output like any other."""
 
@@ -142,7 +154,17 @@ class Command(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """The commands, with a help that is an output like any other."""
+    """The commands, with a help that is an output like any other, and one line where they are interrupted."""
+
+    def make_context(self, *arguments: Any, **more: Any) -> Any:
+        """Return what the arguments say."""
+        with interruptible():
+            return super().make_context(*arguments, **more)
+
+    def invoke(self, *arguments: Any) -> Any:
+        """Run a command."""
+        with interruptible():
+            return super().invoke(*arguments)
 
     def get_params(self, *arguments: Any) -> list[Any]:
         """Return the parameters; flags take no value, and show none."""

@@ -104,23 +104,26 @@ def sweep(
         refuse_free(source.model, source.free)
     elif source.robot is None:  # a robot's description has no arguments
         refuse_structure(source.model, source.fixed, {name: items[0] for name, items in grids.items()})
-    rows = mbfmu.sweep(
-        Path(source.model) if source.packed else source.load(),
-        stop,
-        measures=pairs(measure),
-        vary=grids,
-        sample=points.sample,
-        distributions=pairs(points.distribution),
-        seed=points.seed,
-        values=numbers(source.values) if source.packed else None,
-        output=output,
-        again=execution.again,
-        timeout=execution.timeout,
-        scheduler=execution.scheduler,
-        workers=execution.workers,
-        progress=lambda fraction: tell("sweep", fraction),
-        **run.named(),
-    )
+    try:
+        rows = mbfmu.sweep(
+            Path(source.model) if source.packed else source.load(),
+            stop,
+            measures=pairs(measure),
+            vary=grids,
+            sample=points.sample,
+            distributions=pairs(points.distribution),
+            seed=points.seed,
+            values=numbers(source.values) if source.packed else None,
+            output=output,
+            again=execution.again,
+            timeout=execution.timeout,
+            scheduler=execution.scheduler,
+            workers=execution.workers,
+            progress=lambda fraction: tell("sweep", fraction),
+            **run.named(),
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the same command goes on from the rows in '{output}'") from None
     name = source.name
     done = [row for row in rows if not row.failure]
     failures = [row.failure for row in rows if row.failure]

@@ -3,7 +3,7 @@
 import ctypes
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -122,8 +122,7 @@ class Many:
         codes = np.empty(self.blocks * self.width, dtype=np.intc)
         status = np.empty((self.blocks * self.width, self._n_status))
 
-        def part(first: int, last: int) -> None:
-            work = _aligned((self._room,))
+        def part(first: int, last: int, work: Array) -> None:
             addresses = (item[first:].ctypes.data for item in (x, u, du, p))
             each = (item[first * self.width :].ctypes.data for item in (y, codes, status))
             made = (x1[first:].ctypes.data, *each, work.ctypes.data)
@@ -131,11 +130,13 @@ class Many:
 
         shares = min(self._threads, max(1, self.blocks // SHARE))
         bounds = np.linspace(0, self.blocks, shares + 1).astype(int).tolist()
-        if shares == 1:
-            part(0, self.blocks)
-        else:
-            with ThreadPoolExecutor(shares) as pool:
-                list(pool.map(part, bounds[:-1], bounds[1:]))
+        rooms = [_aligned((self._room,)) for _ in range(shares)]
+        others = [Thread(target=part, args=(*bounds[k : k + 2], rooms[k])) for k in range(1, shares)]
+        for thread in others:
+            thread.start()
+        part(0, bounds[1], rooms[0])
+        for thread in others:
+            thread.join()
         failed = np.flatnonzero(codes[: self.count] != OK).tolist()
         return x1, y[: self.count], {index: Status._make(status[index].tolist()) for index in failed}
 

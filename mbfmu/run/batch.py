@@ -104,6 +104,9 @@ class BatchSimulation(Simulation):
         outline = prepared.outline
         self._introduce(outline, prepared)
         self._system, settable = system, outline.settable
+        self._made = {"model": system, "batch": batch, "threads": threads, "stepper": stepper, "options": options,
+                      "step": step, "tolerance": tolerance, "values": differing, "inputs": inputs,
+                      "coordinates": coordinates}  # fmt: skip
         for name in differing:
             if name not in settable and name not in self._inputs:
                 raise UsageError(

@@ -95,8 +95,11 @@ class Simulation:
             raise UsageError("Simulation: threads go with batch, the number of instances")
         if is_fmu(model):
             raise UsageError(f"'{model}' is an FMU: a Simulation steps a model; run FMUs with simulate or couple")
-        prepared = prepare(model_of(model, values), stepper, options, step, tolerance, coordinates)
+        system = model_of(model, values)
+        prepared = prepare(system, stepper, options, step, tolerance, coordinates)
         outline = prepared.outline
+        self._made = {"model": system, "stepper": stepper, "options": options, "step": step, "tolerance": tolerance,
+                      "coordinates": coordinates}  # fmt: skip
         self._introduce(outline, prepared)
         self._kernel, self._step, self._tolerance = prepared.early_kernel, float(step), float(tolerance)
         self._p = vector(outline.p_default())
@@ -126,6 +129,10 @@ class Simulation:
         """Return a hash of what decides the meaning of a state, however it was named, and of more numbers."""
         who = (self.name, self.stepper, self._prepared.outline.coordinates, self.input_names, self.output_names, *more)
         return zlib.crc32(repr(who).encode())
+
+    def __reduce__(self) -> Any:
+        """Return what makes an equal simulation of the same state: its model and arguments, which are prepared anew."""
+        return _made_again, (type(self), self._made, self.state)
 
     def __repr__(self) -> str:
         counts = f"{len(self.input_names)} inputs, {len(self.output_names)} outputs"
@@ -244,6 +251,25 @@ class Simulation:
         shown = np.asanyarray(inputs) if np.isnan(values_supplied).any() else values_supplied
         items = zip(self.input_names, shown.tolist(), self._types, strict=True)
         return vector(_number(name, value, type) for name, value, type in items)
+
+
+def _made_again(kind: type[Simulation], made: Mapping[str, Any], state: bytes) -> Simulation:
+    """Return a simulation that was pickled; of a class of a user's, with the arguments of the class it is derived from.
+
+    Args:
+        kind: its class.
+        made: its arguments.
+        state: its state.
+    """
+    from mbfmu.run.batch import BatchSimulation
+
+    simulation = Simulation.__new__(kind, batch=made.get("batch"))
+    if isinstance(simulation, BatchSimulation):
+        BatchSimulation.__init__(simulation, **made)
+    else:
+        Simulation.__init__(simulation, **made)
+    simulation.restore(state)
+    return simulation
 
 
 def _without_self(function: Callable[..., Any]) -> inspect.Signature:

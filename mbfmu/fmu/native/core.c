@@ -1104,6 +1104,30 @@ static int is_ours(struct core *m, const struct head *head) {
     return 1;
 }
 
+/* Whether the settings of the solver are within their bounds. */
+static int are_settings(const double settings[]) {
+    for (int i = 0; i < N_VARIABLES; ++i) {
+        const struct variable *v = &VARIABLES[i];
+        if (v->kind != SETTING) continue;
+        const double value = settings[v->offset];
+        if (!isfinite(value) || !(v->min <= value && value <= v->max)) return 0;
+    }
+    return 1;
+}
+
+/* Whether a state could have been saved: the members of a forged one could lead beyond tables, or to steps without end. */
+static int is_possible(const struct state *s) {
+    const int64_t phase = s->phase;
+    if (phase <= 0 || phase > ANY || (phase & (phase - 1)) != 0) return 0;
+    if (s->last < DONE || s->last > REFUSED || s->refused < 0 || s->refused > N_VARIABLES + 1) return 0;
+    for (int64_t i = 0; i < s->refused; ++i) {
+        const struct refusal *r = &s->refusals[i];
+        if (r->where < 0 || r->where > START_TIME || r->why <= FINE || r->why > FOLLOWS_OTHERS) return 0;
+    }
+    if (!isfinite(s->time) || !isfinite(s->from_time) || !isfinite(s->span)) return 0;
+    return are_settings(s->settings) && (s->span == 0 || are_settings(s->from_settings));
+}
+
 static struct saved *allocate(struct core *m) {
     struct saved *saved = m->host.allocate(m->host.who, sizeof *saved);
     if (!saved) refuse(m, "the master gave no memory for a state");
@@ -1152,8 +1176,13 @@ enum outcome core_deserialise(struct core *m, const char bytes[], size_t size, s
     if (size < sizeof head || head.size != size || head.checksum != checksum(bytes, size))
         return refuse(m, "the state is damaged");
     if (!is_ours(m, &head)) return REFUSED;
-    *saved = allocate(m);
-    if (!*saved) return REFUSED;
-    memcpy(*saved, bytes, size);
+    struct saved *found = allocate(m);
+    if (!found) return REFUSED;
+    memcpy(found, bytes, size);
+    if (!is_possible(&found->state)) {
+        m->host.release(m->host.who, found);
+        return refuse(m, "the state is damaged");
+    }
+    *saved = found;
     return DONE;
 }

@@ -18,6 +18,7 @@ from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from weakref import WeakSet
 
 from mbfmu.base import extras
 from mbfmu.base.cache import cache_folder, check_folder, keep, list_folder, passing_folder, verified
@@ -98,6 +99,10 @@ KEPT = ("-fno-tree-ter", "-fno-schedule-insns2")
 TUNED = {"lanes_4.c": ("-mtune=skylake-avx512",)}
 """Flags of gcc alone, by file: with the costs that it assumes for this processor, vectors of four take 5 to 11 per
 cent less on an Intel Xeon of the fourth generation."""
+
+
+_AT_WORK: "WeakSet[subprocess.Popen[str]]" = WeakSet()
+"""Compilers that were started; those that have ended leave by themselves."""
 
 
 class BuildError(Exception):
@@ -323,7 +328,7 @@ class Ahead:
         (Path(self.folder) / file).write_text(text, encoding="utf-8")
         if file.endswith(".c") and len(text) >= EARLY and not _is_zig(self.toolchain):
             command = _compiling(self.toolchain, file, _flags(self.toolchain, file, text))
-            self.running[file] = _started(command, self.folder, os.environ)
+            self.running[file] = _started(command, self.folder, {**os.environ, "TMPDIR": self.folder})
 
 
 @contextmanager
@@ -339,10 +344,7 @@ def ahead(toolchain: Toolchain) -> Iterator[Ahead]:
             try:
                 yield result
             finally:
-                for process in result.running.values():
-                    if process.returncode is None:
-                        process.kill()
-                        process.communicate()
+                _stop(result.running.values())
     except OSError as error:
         raise _unwritten(error) from None
 
@@ -471,18 +473,23 @@ def _compiled(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun
         linking = [*toolchain.command, "-shared", "-o", made, *(f"{file}.o" for file in flags), *toolchain.linking]
         lasting = _folders()[-1]
         zigs = lasting / "zig"
-        environment = {**os.environ, "ZIG_LOCAL_CACHE_DIR": f"{scratch}/zig"}
+        environment = {**os.environ, "ZIG_LOCAL_CACHE_DIR": f"{scratch}/zig", "TMPDIR": scratch}
         checked = _is_zig(toolchain) and environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(zigs)) == str(zigs)
         with alone(zigs) if checked else nullcontext():
+            begun_here: list[subprocess.Popen[str]] = []
             try:
-                _end([*running.values(), *(_started(command, scratch, environment) for command in compiling)])
-                _end([_started(linking, scratch, environment)])
+                begun_here += (_started(command, scratch, environment) for command in compiling)
+                _end([*running.values(), *begun_here])
+                begun_here.append(_started(linking, scratch, environment))
+                _end(begun_here[-1:])
             except BuildError as error:
                 scant = [folder for folder in (scratch, lasting) if shutil.disk_usage(folder).free < SCANT]
                 if not scant:
                     raise
                 free = shutil.disk_usage(scant[0]).free / 1e6
                 raise BuildError(f"{error} ({free:.1f} MB are free in '{scant[0]}')") from None
+            finally:
+                _stop(begun_here)
         content = (Path(scratch) / made).read_bytes()
         if not content:
             raise BuildError("it reports no error, but its library is empty")
@@ -548,9 +555,11 @@ def _by_size(name: str, text: str) -> str:
 
 def _started(command: list[str], folder: str, environment: Mapping[str, str]) -> "subprocess.Popen[str]":
     """Return a process that runs a command in a folder."""
-    return subprocess.Popen(
+    process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
+    _AT_WORK.add(process)
+    return process
 
 
 def _end(running: Sequence["subprocess.Popen[str]"]) -> None:
@@ -561,10 +570,44 @@ def _end(running: Sequence["subprocess.Popen[str]"]) -> None:
     """
     complaints = [process.communicate()[1] for process in running]
     for process, complaint in zip(running, complaints, strict=True):
-        if process.returncode == -signal.SIGINT:
+        if process.returncode in {-signal.SIGINT, -signal.SIGTERM}:
             raise InterruptedBuildError("interrupted")
         if process.returncode:
             raise BuildError(next(iter(complaint.splitlines()), f"exit status {process.returncode}"))
+
+
+def stop_compilers() -> None:
+    """Stop the compilers that this process has started, in whichever thread, as it is about to end."""
+    _stop(list(_AT_WORK), waits=False)
+
+
+def _stop(running: Iterable["subprocess.Popen[str]"], waits: bool = True) -> None:
+    """Stop processes that have not ended, and those that they have started.
+
+    Args:
+        running: the processes.
+        waits: whether to wait for their ends; else another thread does.
+    """
+    at_work = [process for process in running if process.returncode is None]
+    for process in at_work:
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            _terminate(process.pid)
+    for process in at_work if waits else ():
+        process.communicate()
+
+
+def _terminate(pid: int) -> None:
+    """Terminate a process after those that it has started, as far as Linux tells them; it starts no more meanwhile."""
+    with suppress(OSError):
+        os.kill(pid, signal.SIGSTOP)
+    with suppress(OSError):
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split():
+            _terminate(int(child))
+    for order in (signal.SIGTERM, signal.SIGCONT):
+        with suppress(OSError):
+            os.kill(pid, order)
 
 
 @cache

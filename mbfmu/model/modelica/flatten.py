@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mbfmu.fmi import report
-from mbfmu.model.apart import limit_memory
+from mbfmu.model.apart import limit_memory, write_result
 
 FILE = "input.mo"
 """Name of the text in the compiler's messages."""
@@ -17,7 +17,7 @@ def run(job: Path) -> None:
     write = report.begin()
     limit_memory()
     supplied = json.loads(job.read_text(encoding="utf-8"))
-    write(**flattened(supplied["text"], supplied["model"]))
+    write_result(write, flattened(supplied["text"], supplied["model"]))
 
 
 def flattened(text: str, model: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mbfmu.errors import ModelFileError
 from mbfmu.fmi import report
-from mbfmu.model.apart import limit_memory
+from mbfmu.model.apart import limit_memory, write_result
 from mbfmu.model.urdf.packages import folders_of
 
 
@@ -18,7 +18,7 @@ def run(job: Path) -> None:
     limit_memory()
     supplied = json.loads(job.read_text(encoding="utf-8"))
     os.chdir(supplied["folder"])
-    write(**expanded(supplied["path"], supplied["packages"], supplied["largest"]))
+    write_result(write, expanded(supplied["path"], supplied["packages"], supplied["largest"]))
 
 
 def expanded(path: str, packages: dict[str, str], largest: int) -> dict[str, Any]:
