@@ -599,7 +599,7 @@ def _stop(running: Iterable["subprocess.Popen[str]"], waits: bool = True) -> Non
 
 
 def _terminate(pid: int) -> None:
-    """Terminate a process after those that it has started, as far as Linux tells them; it starts no more meanwhile."""
+    """Stop a process after those that it has started, as far as Linux tells them; it starts no more meanwhile."""
     with suppress(OSError):
         os.kill(pid, signal.SIGSTOP)
     with suppress(OSError):
