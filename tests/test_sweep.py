@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from mbfmu.analysis.study.measures import measure
 from mbfmu.analysis.study.points import points
 from mbfmu.analysis.study.subjects import Study, model_subject
 from mbfmu.analysis.study.table import StudyTable
+from mbfmu.base.files import kept_for_itself
 from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError, StartError, UnknownNameError, UsageError
 from mbfmu.model import Block, Defined, Parameter, State, System
@@ -380,6 +382,45 @@ def test_an_interrupted_study_keeps_its_rows_and_says_that_it_goes_on(tmp_path: 
         rows = list(csv.DictReader(file))
     assert len(rows) > 1
     assert all(float(row["top"]) >= 0 and row["failure"] == "" for row in rows)
+
+
+def test_two_runs_do_not_write_to_one_table_at_once(tmp_path: Path, two_link: System) -> None:
+    path = tmp_path / "rows.csv"
+    with kept_for_itself(path):
+        assert [item.name for item in tmp_path.iterdir()] == [".rows.csv.lock"]
+        with pytest.raises(UsageError, match=r"another run writes to '.*rows\.csv': wait for its end, or name"):
+            mbfmu.sweep(two_link, 0.1, measures={"top": "max(elbow.phi)"}, vary={"l1": (1.0,)}, output=path)
+    assert list(tmp_path.iterdir()) == []
+    with kept_for_itself(tmp_path / "no" / "folder.csv"):  # the table says so when it is written
+        pass
+
+
+def test_processes_that_do_not_start_and_a_scheduler_that_is_lost_are_one_line(
+    tmp_path: Path, two_link: System, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.csv"
+    wanted: Any = {"measures": {"top": "max(elbow.phi)"}, "vary": {"l1": (1.0, 2.0)}, "output": path}
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("Nanny failed\nto start.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("distributed.LocalCluster", fail)
+        with pytest.raises(
+            MbfmuError, match=r"^the 2 processes .* \(Nanny failed to start\.\): take fewer"
+        ):
+            mbfmu.sweep(two_link, 0.1, workers=2, **wanted)
+
+    def lost(*_: Any) -> Iterator[Any]:
+        yield (1.0,), Row({"l1": 1.0}, {"top": 0.5})
+        raise OSError("Timed out during handshake")
+
+    monkeypatch.setattr(cluster, "_rows", lost)
+    monkeypatch.setattr(cluster, "_client", lambda *_: nullcontext())
+    with pytest.raises(MbfmuError, match=r"^the connection to the Dask scheduler was lost; the same"):
+        mbfmu.sweep(two_link, 0.1, **wanted)
+    with path.open(encoding="utf-8", newline="") as file:
+        assert [row["top"] for row in csv.DictReader(file)] == ["0.5"]
 
 
 # -- points and measures ---------------------------------------------------------------------------------------------

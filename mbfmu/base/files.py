@@ -5,7 +5,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from errno import EACCES, EISDIR, ELOOP, ENOTDIR
 from pathlib import Path
 from typing import BinaryIO
@@ -99,6 +99,58 @@ def write_folder(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return tuple(folder / name for name in contents)
+
+
+@contextlib.contextmanager
+def kept_for_itself(path: Path) -> Iterator[None]:
+    """Keep other processes from a file that this one reads and writes again and again, until the end of a block.
+
+    They see it by a lock on a file beside it, which is removed at the end; a process that is killed leaves no lock.
+    Where no such file can be written, nothing is kept.
+
+    Args:
+        path: path of the file.
+
+    Raises:
+        UsageError: another process, or another block, keeps it.
+    """
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".{target.name}.lock")
+    try:
+        lock = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        yield
+        return
+    try:
+        if not (_locked(lock) and beside.exists() and os.path.samestat(os.fstat(lock), beside.stat())):
+            message = f"another run writes to '{path}': wait for its end, or name another file"
+            raise UsageError(message)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # Windows keeps a file that is open
+                beside.unlink()
+    finally:
+        os.close(lock)
+        if sys.platform == "win32":
+            with contextlib.suppress(OSError):
+                beside.unlink()
+
+
+def _locked(descriptor: int) -> bool:
+    """Return whether a file is locked now, as long as it is open."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def is_stream(path: Path) -> bool:

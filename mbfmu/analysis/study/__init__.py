@@ -5,6 +5,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +18,7 @@ from mbfmu.analysis.study.table import Row, StudyTable
 from mbfmu.analysis.study.together import WORTH
 from mbfmu.base import extras
 from mbfmu.base.described import Described, takes
+from mbfmu.base.files import kept_for_itself
 from mbfmu.errors import UsageError
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
@@ -82,7 +84,7 @@ def sweep(study: SweepArguments) -> list[Row]:
     A script that calls this needs ``if __name__ == "__main__":``, as every worker process imports it.
 
     Raises:
-        UsageError: an argument is invalid, or Dask is not installed.
+        UsageError: an argument is invalid, Dask is not installed, or another run writes to the file.
         UnknownNameError: there is no such parameter, output or input.
         MbfmuError: the model is invalid, or the file cannot be written. A run that fails is a row, not an error.
     """
@@ -98,13 +100,14 @@ def sweep(study: SweepArguments) -> list[Row]:
     if study.output is not None:
         fingerprint = _fingerprint(subject, wanted, study.stop, study.output_interval, inputs)
         table = StudyTable(Path(study.output), names, labels, fingerprint)
-    known = table.read() if table else {}
-    if study.again:
-        known = {point: row for point, row in known.items() if not row.failure}
-    rows = run(
-        Study(subject, wanted, len(todo) >= WORTH), names, list(dict.fromkeys(todo)), known, table, study.scheduler,
-        study.workers, study.progress or (lambda _: None),
-    )  # fmt: skip
+    with kept_for_itself(table.path) if table else nullcontext():
+        known = table.read() if table else {}
+        if study.again:
+            known = {point: row for point, row in known.items() if not row.failure}
+        rows = run(
+            Study(subject, wanted, len(todo) >= WORTH), names, list(dict.fromkeys(todo)), known, table, study.scheduler,
+            study.workers, study.progress or (lambda _: None),
+        )  # fmt: skip
     return [rows[point] for point in todo]
 
 

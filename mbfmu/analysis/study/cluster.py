@@ -5,8 +5,9 @@ import signal
 import tempfile
 import time as clock
 import warnings
+from asyncio import TimeoutError as AsyncTimeoutError
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from mbfmu.analysis.study.points import Point
@@ -21,6 +22,8 @@ WAITING = 60
 """Longest wait for the first worker of a cluster, s."""
 AHEAD = 3
 """Number of tasks under way for each thread of the workers."""
+LOST = "the connection to the Dask scheduler was lost; the same command goes on from what is done"
+"""Message on a scheduler that does not answer any more."""
 TASK = 0.2
 """Intended time of a task, s: short runs are combined, as Dask needs milliseconds for each task."""
 
@@ -77,6 +80,8 @@ def run(
                     save()
                     saved = clock.monotonic()
                     cost = saved - begin
+        except (OSError, AsyncTimeoutError):
+            raise MbfmuError(LOST) from None
         finally:
             save()
     return rows
@@ -105,17 +110,26 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
     with (
         tempfile.TemporaryDirectory(prefix="mbfmu_sweep_", ignore_cleanup_errors=True) as folder,
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # a row that kills its worker is tried twice
-        distributed.LocalCluster(
-            n_workers=count,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            silence_logs="CRITICAL",
-            local_directory=folder,
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
+        ExitStack() as stack,
     ):
-        client.register_worker_callbacks(_settle)
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=":0",
+                silence_logs="CRITICAL",
+                local_directory=folder,
+            )
+            stack.enter_context(cluster)
+            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+            client.register_worker_callbacks(_settle)
+        except (OSError, RuntimeError, AsyncTimeoutError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            message = (
+                f"the {count} processes of the study do not start ({reason}): take fewer, by --workers"
+            )
+            raise MbfmuError(message) from None
         yield client
 
 
@@ -170,9 +184,7 @@ def _stream(
         if clock.monotonic() - counted > SAVING:  # workers come and go
             threads, counted = sum(client.nthreads().values()), clock.monotonic()
         if future.cancelled():
-            raise MbfmuError(
-                "the connection to the Dask scheduler was lost; the same command goes on from what is done"
-            )
+            raise MbfmuError(LOST)
         points, error = under_way.pop(future.key), future.exception()
         if error is None:
             rows, seconds = future.result()
