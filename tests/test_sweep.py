@@ -365,8 +365,12 @@ def test_a_file_that_is_no_table_is_refused_and_left(content: bytes, tmp_path: P
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a process group is a POSIX matter")
-def test_an_interrupted_study_keeps_its_rows_and_says_that_it_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
+def test_an_interrupted_study_keeps_its_rows_and_says_that_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, scratch = tmp_path / "rows.csv", tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     command = f"{TOP} --vary l1=0.5:1.5:4000 --stop 0.1 --workers 2 -o {path}"
     running = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, "sweep", "two_link", *command.split()],
@@ -378,6 +382,7 @@ def test_an_interrupted_study_keeps_its_rows_and_says_that_it_goes_on(tmp_path: 
     said = f"mbfmu: interrupted: the same command goes on from the rows in '{path}'\n"
     assert running.communicate(timeout=60) == ("", said)
     assert running.returncode == 130
+    assert list(scratch.iterdir()) == []
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) > 1
@@ -406,9 +411,7 @@ def test_processes_that_do_not_start_and_a_scheduler_that_is_lost_are_one_line(
 
     with monkeypatch.context() as patch:
         patch.setattr("distributed.LocalCluster", fail)
-        with pytest.raises(
-            MbfmuError, match=r"^the 2 processes .* \(Nanny failed to start\.\): take fewer"
-        ):
+        with pytest.raises(MbfmuError, match=r"^the 2 processes .* \(Nanny failed to start\.\): take fewer"):
             mbfmu.sweep(two_link, 0.1, workers=2, **wanted)
 
     def lost(*_: Any) -> Iterator[Any]:

@@ -109,7 +109,8 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
     count = min(workers or CPU_COUNT, most)
     with (
         tempfile.TemporaryDirectory(prefix="mbfmu_sweep_", ignore_cleanup_errors=True) as folder,
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # a row that kills its worker is tried twice
+        # a row that kills its worker is tried twice
+        dask.config.set({"distributed.scheduler.allowed-failures": 0, "temporary-directory": folder}),
         ExitStack() as stack,
     ):
         try:
@@ -126,9 +127,7 @@ def _client(scheduler: str | None, workers: int | None, most: int) -> Iterator[A
             client.register_worker_callbacks(_settle)
         except (OSError, RuntimeError, AsyncTimeoutError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            message = (
-                f"the {count} processes of the study do not start ({reason}): take fewer, by --workers"
-            )
+            message = f"the {count} processes of the study do not start ({reason}): take fewer, by --workers"
             raise MbfmuError(message) from None
         yield client
 
