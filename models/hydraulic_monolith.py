@@ -10,7 +10,7 @@ and A2 the force p1 A1 - p2 A2 - d x' pushes:
 
 The angle asked for, r, is 0 until t1 and ref from there on. The law of the orifices: Merritt, Hydraulic Control
 Systems, 1967; made smooth near zero as own choice, like all numbers. Known facts: at the start the cylinder carries the
-rod at rest, so that nothing moves until t1; in the end q is ref.
+rod at rest, whatever its mass, so that nothing moves until t1; in the end q is ref.
 """
 
 from mbfmu.model import (
@@ -63,6 +63,12 @@ BOOM = (
 )
 
 
+P2 = 5e6
+"""Pressure in chamber 2 at the start, Pa."""
+CARRYING = f"({P2}*A2 + m*g*l/2*sqrt((bx - px)**2 + py**2)/(-bx*py))/A1"
+"""Pressure in chamber 1 with which the cylinder carries the rod at rest at q = 0, Pa."""
+
+
 def servo() -> Block:
     """Return controller, valve and chambers: angle and motion of the piston in, force out."""
     drop = "({0})/(({0})**2 + 1e8)**0.25"
@@ -77,8 +83,8 @@ def servo() -> Block:
             Port("v", "m/s", "speed of the piston", nominal=0.1),
         ),
         states=(
-            State("p1", "beta/V1*(Q1 - A1*v)", "Pa", 3673958.3333333335, "pressure in chamber 1", 1e6),
-            State("p2", "beta/V2*(Q2 + A2*v)", "Pa", 5e6, "pressure in chamber 2", 1e6),
+            State("p1", "beta/V1*(Q1 - A1*v)", "Pa", 5e6, "pressure in chamber 1", 1e6),
+            State("p2", "beta/V2*(Q2 + A2*v)", "Pa", P2, "pressure in chamber 2", 1e6),
             State("u", "du", "1", 0.0, "place of the spool"),
             State("du", "w_v**2*(kp*(r - q) - u) - 2*zeta*w_v*du", "1/s", 0.0, "speed of the spool", 1e2),
         ),
@@ -127,7 +133,7 @@ def hydraulic_monolith() -> System:
             FixedTranslation("eye", r=("bx", 0.0)),
             LineForce("cylinder"),
             RelativeSensor("piston"),
-            Subsystem("servo", servo(), {item.name: item.name for item in OIL}),
+            Subsystem("servo", servo(), {**{item.name: item.name for item in OIL}, "p1": CARRYING}),
             Subsystem("command", command(), {item.name: item.name for item in COMMAND}),
         ),
         connections=(

@@ -336,3 +336,10 @@ def test_what_follows_itself_at_one_instant_is_a_circle() -> None:
     )
     with pytest.raises(ModelError, match=r"signals go in a circle: a\.y -> b\.u -> b\.y -> a\.u -> a\.y"):
         mbfmu.simulate(system, stop=0.1)
+
+
+def test_the_boom_rests_at_its_start_whatever_its_mass() -> None:
+    """The pressure that carries it follows its parameters."""
+    for values in ({}, {"m": 35.0}, {"px": 0.2, "py": -0.3}):
+        run = mbfmu.simulate(mbfmu.load("hydraulic_monolith").with_values(values), 0.05)
+        assert np.ptp(run["q"]) < 1e-15
