@@ -213,7 +213,7 @@ def test_values_of_parameters_and_states_can_be_replaced() -> None:
         ({"inputs": (Port("c"),)}, NameInUseError, "two things named 'c'"),
         ({"inputs": (Port("sin"),)}, NameInUseError, "'sin' cannot name a quantity"),
         ({"inputs": ()}, UnknownNameError, "there is no 'u'"),
-        ({"defined": (Defined("rate", "speed"),)}, ModelError, "has no output"),
+        ({"inputs": (), "states": (), "defined": ()}, ModelError, "has neither a state nor a defined quantity"),
         (
             {"defined": (Defined("rate", "y"), Defined("y", "rate", output=True))},
             ModelError,
@@ -265,3 +265,12 @@ def test_the_command_line_shows_the_quantities_of_a_block_and_draws_them(tmp_pat
     assert "integral" in shown.stdout
     assert "proportional" in shown.stdout
     assert (tmp_path / "pid.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_block_without_outputs_runs_and_is_a_valid_fmu(tmp_path: Path) -> None:
+    """Its state can be watched: here the integral of its input."""
+    block = Block("meter", inputs=(Port("u"),), states=(State("sum", "u", "1", 0.0),))
+    found = mbfmu.simulate(block, 1.0, inputs={"u": "2*time"})
+    assert found["sum"][-1] == pytest.approx(1.0, rel=1e-9)
+    path = mbfmu.export(block, tmp_path / "meter.fmu", backend="native", platforms=["linux64"])
+    assert mbfmu.simulate(path, 1.0, inputs={"u": 2.0})["sum"][-1] == pytest.approx(2.0, rel=1e-9)

@@ -1,6 +1,7 @@
 """Forces and couplings on combinations of axes, thrusters and constant forces."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from mbfmu.model import (
     ConstantForce,
     FilteredDrive,
     FreeMotion,
+    Parameter,
     PolynomialCoupling,
     Prismatic,
     Revolute,
@@ -177,11 +179,50 @@ def test_a_constant_force_at_the_centre_of_mass_holds_the_weight() -> None:
 
 
 @pytest.mark.parametrize(
+    "make",
+    [
+        lambda k: AxesSpring("x", joints=("left", "right"), ratios=(1.0, k), c=7.0, d=0.4),
+        lambda k: AffineDrive("x", joints=("left", "right"), ratios=(k, 2.0), bias=3.0, bias_v=-1.0),
+        lambda k: PolynomialCoupling(
+            "x", joints_a=("left",), joints_b=("right",), ratios_a=(1.0,), ratios_b=(k,), a_0=0.5, c_2=0.1
+        ),
+    ],
+)  # fmt: skip
+def test_a_ratio_that_is_a_parameter_acts_as_the_number(make: Any) -> None:
+    """A toothed wheel's ratio as a parameter of the system, which another value replaces."""
+    start = None if isinstance(make(1.0), PolynomialCoupling) else (0.1, -0.2)
+    system = replace(carts(make("-1/GB"), start=start), parameters=(Parameter("GB", 4.0, "1"),))
+    for GB in (4.0, 10.0):
+        dae, plain = (
+            derive(system.with_values({"GB": GB}), "absolute"),
+            derive(carts(make(-1 / GB), start=start), "absolute"),
+        )
+        q, v = np.linspace(-0.4, 0.9, dae.n), np.linspace(0.7, -0.2, dae.n)
+        one, other = (
+            [
+                np.array(item).ravel()
+                for item in (
+                    some.equations.force(q, v, [], some.u_default(), some.p_default(), 0.0),
+                    some.constraints.Phi(q, some.p_default(), 0.0),
+                )
+            ]
+            for some in (dae, plain)
+        )
+        for a, b in zip(one, other, strict=True):
+            assert a == pytest.approx(b, rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize(
     ("make", "kind", "message"),
     [
-        (lambda: AxesSpring("x", joints=("left",), ratios=(1.0, 2.0)), ValueRangeError, "must be 1 finite numbers"),
-        (lambda: AffineDrive("x", joints=("left",), ratios=(math.nan,)), ValueRangeError, "must be 1 finite numbers"),
+        (lambda: AxesSpring("x", joints=("left",), ratios=(1.0, 2.0)), ValueRangeError, "must be 1 ratios"),
+        (lambda: AffineDrive("x", joints=("left",), ratios=(math.nan,)), ValueRangeError, r"x\.ratios\[1\] = nan must"),
         (lambda: PolynomialCoupling("x", joints_a=("left",), ratios_a=()), ValueRangeError, "one for each joint"),
+        (lambda: AxesSpring("x", joints=("left",), ratios=2.0), ValueRangeError, "must be numbers or texts"),
+        (
+            lambda: derive(carts(AxesSpring("x", joints=("left",), ratios=("k",)))), UnknownNameError,
+            "x.ratios = 'k': there is no parameter 'k'",
+        ),
         (lambda: AffineThruster("x", force=(math.inf, 0.0, 0.0)), ValueRangeError, "must be finite numbers"),
         (lambda: derive(carts(AffineDrive("x", joints=("rigth",), ratios=(1.0,)))), UnknownNameError, "'right'"),
     ],

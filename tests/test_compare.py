@@ -92,3 +92,24 @@ def test_mistakes_are_refused_by_name(two_link: System) -> None:
         compare(two_link, 1.0, coordinates="absolute", steppers=("ratle",))
     with pytest.raises(StepperError, match="no option"):
         compare(two_link, 1.0, steppers=("gauss:stage=2",))
+
+
+def test_errors_are_those_of_the_whole_run_and_not_of_its_end() -> None:
+    """A pendulum that swings back to its start is late there, but nearly at rest: the error is larger on the way."""
+    runs = [compare("pendulum", stop, steppers=("rattle",), steps=(0.01,)).rows[0] for stop in (0.5, 1.0, 2.36)]
+    assert runs[0].error < runs[1].error <= runs[2].error
+    assert runs[1].energy >= runs[0].energy > 0
+
+
+def test_runs_are_told_as_they_end_and_kept_when_it_is_stopped(two_link: System) -> None:
+    told: list[ComparedRun] = []
+
+    def stop(row: ComparedRun) -> None:
+        told.append(row)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    found = compare(two_link, 0.5, steppers=("projected", "rattle"), steps=(0.02, 0.01), ended=stop)
+    assert found.rows == tuple(told)
+    assert found.notices == ("stopped after 2 of 4 runs",)
+    assert "projected" in found.advice

@@ -1419,3 +1419,11 @@ def test_the_shape_of_one_part_is_where_its_frame_b_is() -> None:
     angle = run["bob.phi"]
     np.testing.assert_allclose(run["bob.frame_b.r_0[1]"], 0.4 * np.cos(angle) - 0.2 * np.sin(angle), atol=1e-13)
     np.testing.assert_allclose(run["bob.frame_b.r_0[2]"], 0.4 * np.sin(angle) + 0.2 * np.cos(angle), atol=1e-13)
+
+
+def test_the_multipliers_of_a_system_given_by_its_lagrangian_are_outputs() -> None:
+    """A mass of 1 kg on a circle of 1 m: lambda = v^2 - g y carries its weight and turns its way."""
+    run = mbfmu.simulate("pendulum", 1.0)
+    speed, height = np.hypot(run["der(x)"], run["der(y)"]), run["y"]
+    assert np.ptp(height) > 0.5
+    assert run["constraint.lambda[1]"] == pytest.approx(speed**2 - 9.81 * height, abs=1e-9)

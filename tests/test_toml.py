@@ -825,7 +825,6 @@ BLOCK_MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('square = "x**2"', 'x = "x**2"'): (NameInUseError, 46, "two things named 'x'"),
     ('square = "x**2"', 'sin = "x**2"'): (NameInUseError, 46, "'sin' cannot name a quantity"),
     ('square = "x**2"', 'square = "x^2"'): (ExpressionError, 46, "a power is written **"),
-    ('unit = "N.m", output = true', 'unit = "N.m"'): (ModelError, 29, "block 'drive' has no output"),
     ('period = "T"\n', ""): (ModelFileError, 48, "needs a period"),
     ('period = "T"', 'period = "S"'): (UnknownNameError, 50, "there is no parameter 'S'"),
     ('period = "T"', "period = -1"): (ValueRangeError, 50, "period = -1 is outside its bounds"),

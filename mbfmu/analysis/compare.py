@@ -31,6 +31,8 @@ CONVERGED = 1e-11
 """Change, rad or m, below which halving the reference's step ends; it also ends when the change no longer shrinks."""
 MOST_STEPS = 2_000_000
 REPEATS = 3
+POINTS = 100
+"""Largest number of times at which errors are found."""
 ROUND_OFF = 1e-10
 """Largest residual, at every step tried, that counts as constraints at round-off."""
 GOOD = 1e-4
@@ -46,10 +48,10 @@ class ComparedRun:
     Args:
         stepper: name of the stepper, with the options that were given.
         h: step, s.
-        error: largest error of the joint coordinates at the end, rad or m.
-        position: largest residual of the position constraints at the end.
-        velocity: largest residual of the velocity constraints at the end.
-        energy: error of the total energy at the end, J.
+        error: largest error of the joint coordinates over the run, rad or m.
+        position: largest residual of the position constraints over the run.
+        velocity: largest residual of the velocity constraints over the run.
+        energy: largest error of the total energy over the run, J.
         corrections: Newton or fixed-point corrections per step.
         us_per_step: microseconds per step, the best of several repeats.
         ms: milliseconds for the run.
@@ -78,6 +80,7 @@ class Comparison:
         rows: one row for each stepper and step.
         accuracy: accuracy of the reference, rad or m.
         advice: one sentence.
+        notices: what a user should know about the comparison.
     """
 
     model: str
@@ -85,6 +88,7 @@ class Comparison:
     rows: tuple[ComparedRun, ...]
     accuracy: float
     advice: str
+    notices: tuple[str, ...] = ()
 
     def write(self, path: Path) -> Path:
         """Write the table as .csv or .md.
@@ -119,8 +123,11 @@ def compare(
     values: Mapping[str, Any] | None = None,
     coordinates: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
+    ended: Callable[[ComparedRun], None] = lambda _: None,
 ) -> Comparison:
     """Run every stepper with every step, and advise which one to use.
+
+    An interrupt from the keyboard ends it with the runs that have ended by then.
 
     Args:
         system: the mechanism, a name in models/, or the path of a model file.
@@ -131,6 +138,7 @@ def compare(
         values: parameters and start values by name.
         coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
         progress: called with the fraction done.
+        ended: called with each run as it ends.
 
     Raises:
         UsageError: a step or the stop time is not a positive number, or the model is a block.
@@ -146,22 +154,46 @@ def compare(
     if isinstance(system, Block | Sampled) or (isinstance(system, System) and system.only_blocks):
         kind = "has blocks only" if isinstance(system, System) else "is a block"
         raise UsageError(f"'{system.name}' {kind}, and this compares the coordinates of mechanisms")
-    exact, accuracy = _reference(system, stop, min(steps), coordinates)
+    points = _points(stop, steps)
+    exact, accuracy = _reference(system, stop, min(steps), coordinates, points)
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in families()]
     rows: list[ComparedRun] = []
-    for name, options in chosen:
-        label = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
-        try:
-            prepared = prepare(system, name, options, steps[0], coordinates=coordinates)
-        except StepperError as error:
-            if steppers:
-                raise
-            rows += [ComparedRun(label, h, failure=str(error)) for h in steps]
-            continue
-        for h in steps:
-            rows.append(_row(label, prepared, stop, h, exact))
-            progress(len(rows) / (len(chosen) * len(steps)))
-    return Comparison(system.name, stop, tuple(rows), accuracy, _advice(rows))
+    count = len(chosen) * len(steps)
+
+    def note(row: ComparedRun) -> None:
+        rows.append(row)
+        progress(len(rows) / count)
+        ended(row)
+
+    notices: tuple[str, ...] = ()
+    try:
+        for name, options in chosen:
+            label = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
+            try:
+                prepared = prepare(system, name, options, steps[0], coordinates=coordinates)
+            except StepperError as error:
+                if steppers:
+                    raise
+                for h in steps:
+                    note(ComparedRun(label, h, failure=str(error)))
+                continue
+            for h in steps:
+                note(_row(label, prepared, stop, h, exact, points))
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+        notices = (f"stopped after {len(rows)} of {count} runs",)
+    return Comparison(system.name, stop, tuple(rows), accuracy, _advice(rows), notices)
+
+
+def _points(stop: float, steps: Sequence[float]) -> int:
+    """Return the number of times, at equal distances, that the ends of some steps of all lengths have in common."""
+    common = math.gcd(*(_count(stop, h) for h in steps))
+    return max(points for points in range(1, min(common, POINTS) + 1) if common % points == 0)
+
+
+def _count(stop: float, h: float) -> int:
+    return max(1, round(stop / h))
 
 
 def _parsed(text: str | Choice) -> tuple[str, dict[str, Any]]:
@@ -176,11 +208,11 @@ def _parsed(text: str | Choice) -> tuple[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class _End:
-    """The state at the end of a run: joint coordinates, energy, residuals, work and time."""
+class _Course:
+    """A run: joint coordinates and energy at the points, largest residuals, work and time."""
 
     coordinates: Array
-    energy: float
+    energy: Array
     position: float
     velocity: float
     corrections: float
@@ -188,9 +220,8 @@ class _End:
     steps: int
 
 
-def _run(prepared: Prepared, stop: float, h: float, repeats: int) -> _End:
-    outline = prepared.outline
-    n = max(1, round(stop / h))
+def _run(prepared: Prepared, stop: float, h: float, repeats: int, points: int) -> _Course:
+    outline, n = prepared.outline, _count(stop, h)
     kernel, p = prepared.kernel, vector(outline.p_default())
     u = vector(outline.u_default())
     still = vector([0.0] * len(u))
@@ -198,35 +229,44 @@ def _run(prepared: Prepared, stop: float, h: float, repeats: int) -> _End:
     if begun.code != OK:
         prepared.initial_state()
         raise StepError(facts(prepared).message(begun))
-    seconds = math.inf
-    for _ in range(repeats):
-        begin = clock.perf_counter()
-        x, status = kernel.advance(x0, u, still, p, 0.0, stop / n, n)
-        seconds = min(seconds, clock.perf_counter() - begin)
-        if status.code != OK:
-            raise StepError(facts(prepared).explained(kernel, status, x0, u, still, p, 0.0, stop / n, 0.0))
-    y = dict(zip((item.name for item in outline.outputs), kernel.outputs(x, u, p, stop), strict=False))
+    names = [item.name for item in outline.outputs]
+    rows: list[list[float]] = []
+    seconds, iterations = math.inf, 0.0
+    for repeat in range(repeats):
+        x, spent = x0, 0.0
+        for k in range(points):
+            t = stop * k / points
+            begin = clock.perf_counter()
+            end, status = kernel.advance(x, u, still, p, t, stop / n, n // points)
+            spent += clock.perf_counter() - begin
+            if status.code != OK:
+                raise StepError(facts(prepared).explained(kernel, status, x, u, still, p, t, stop / n, 0.0))
+            x = end
+            if repeat == 0:
+                iterations += status.iterations
+                rows.append(list(kernel.outputs(x, u, p, stop * (k + 1) / points))[: len(names)])
+        seconds = min(seconds, spent)
+    table = dict(zip(names, np.array(rows).T, strict=True))
     units = {item.name: item.unit for item in outline.outputs if item.kind == "output"}
-    coordinates = np.array([y[name] for name, unit in units.items() if unit in {"rad", "m"}])
-    return _End(
-        coordinates,
-        y["energy.total"],
-        y["constraint.position"],
-        y["constraint.velocity"],
-        status.iterations / n,
+    return _Course(
+        np.array([table[name] for name, unit in units.items() if unit in {"rad", "m"}]),
+        table["energy.total"],
+        float(table["constraint.position"].max()),
+        float(table["constraint.velocity"].max()),
+        iterations / n,
         seconds,
         n,
     )
 
 
-def _reference(system: Model, stop: float, h: float, coordinates: str | None) -> tuple[_End, float]:
-    """Return the converged end, and the difference of the last two halvings."""
+def _reference(system: Model, stop: float, h: float, coordinates: str | None, points: int) -> tuple[_Course, float]:
+    """Return the converged run, and the difference of the last two halvings."""
     prepared = prepare(system, *REFERENCE, h, coordinates=coordinates)
-    last = _run(prepared, stop, h, 1)
+    last = _run(prepared, stop, h, 1, points)
     best, accuracy = last, math.inf
     while stop / h < MOST_STEPS:
         h /= 2
-        this = _run(prepared, stop, h, 1)
+        this = _run(prepared, stop, h, 1, points)
         change = _distance(this, last)
         if change >= accuracy:
             break
@@ -236,25 +276,25 @@ def _reference(system: Model, stop: float, h: float, coordinates: str | None) ->
     return best, accuracy
 
 
-def _distance(a: _End, b: _End) -> float:
+def _distance(a: _Course, b: _Course) -> float:
     return float(np.max(np.abs(a.coordinates - b.coordinates), initial=0.0))
 
 
-def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _End) -> ComparedRun:
+def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _Course, points: int) -> ComparedRun:
     try:
-        end = _run(prepared, stop, h, REPEATS)
+        course = _run(prepared, stop, h, REPEATS, points)
     except MbfmuError as error:
         return ComparedRun(label, h, failure=str(error))
     return ComparedRun(
         label,
         h,
-        _distance(end, exact),
-        end.position,
-        end.velocity,
-        abs(end.energy - exact.energy),
-        end.corrections,
-        end.seconds / end.steps * 1e6,
-        end.seconds * 1e3,
+        _distance(course, exact),
+        course.position,
+        course.velocity,
+        float(np.abs(course.energy - exact.energy).max()),
+        course.corrections,
+        course.seconds / course.steps * 1e6,
+        course.seconds * 1e3,
     )
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import astuple
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -12,6 +12,9 @@ from mbfmu.cli import complete
 from mbfmu.cli.choices import number, present
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.sources import DerivedSource, check_files
+
+if TYPE_CHECKING:
+    from mbfmu.analysis.compare import ComparedRun
 
 HEADINGS = ("stepper", "h [s]", "error", "Phi", "Phi_q v", "energy", "corr.", "us/step")
 
@@ -41,13 +44,16 @@ def compare(
     if output:
         ending_of(output, ENDINGS)
     check_files(source, other=output, picture=plot)
+    done: list[float] = []
+    tell("reference", 0.0)
     comparison = compare(
         source.load(),
         stop,
         steppers=steppers.split(",") if steppers else (),
         steps=[number("--steps", text) for text in steps.split(",")],
         coordinates=source.coordinates,
-        progress=lambda fraction: tell("compare", fraction),
+        progress=lambda fraction: done.append(fraction),
+        ended=lambda row: tell(_told(row), done[-1]),
     )
     if output:
         comparison.write(output)
@@ -71,4 +77,12 @@ def compare(
         "accuracy": comparison.accuracy,
         "rows": comparison.rows,
     }
-    return Report({**data, "advice": comparison.advice}, (table, *failures, comparison.advice), present(output, plot))
+    return Report(
+        {**data, "advice": comparison.advice}, (table, *failures, comparison.advice), present(output, plot),
+        comparison.notices,
+    )  # fmt: skip
+
+
+def _told(row: "ComparedRun") -> str:
+    """Return a run that has ended, in a few words."""
+    return f"{row.stepper}, {row.h:g} s: {'failed' if row.failure else f'error {row.error:.2g}'}"

@@ -14,6 +14,7 @@ from mbfmu.dae.network import Network
 from mbfmu.dae.tree.cuts import CutWeights
 from mbfmu.dae.tree.recursive import Link
 from mbfmu.dae.tree.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
+from mbfmu.dae.turns import unrolled
 from mbfmu.errors import MassError, ModelError
 from mbfmu.model.contacts import AxesContact
 from mbfmu.model.couplings import AxisConstraint
@@ -565,16 +566,28 @@ class Bodies:
         return ca.vertcat(joint.position(self.values[path], a, b))
 
     def _coupling(self, path: str, coupling: AxisConstraint) -> SX:
-        axes = [self.equations[joint].motion for joint in joints_of(path, coupling)]
+        axes, p = [self.equations[joint].motion for joint in joints_of(path, coupling)], self.values[path]
         for name, motion in zip(coupling.axes, axes, strict=True):
             if not motion or expression(motion[0].value).numel() != 1:
                 raise ModelError(f"{type(coupling).__name__} '{path}': the joint '{name}' has no axis to act on")
-            if motion[0].wraps:
-                raise ModelError(
-                    f"{type(coupling).__name__} '{path}': in these coordinates the angle of '{name}' is known only up "
-                    "to full turns; use joint coordinates (--coordinates joint), or put it on a joint of the tree"
-                )
-        return ca.vertcat(coupling.position(self.values[path], *(motion[0].value for motion in axes)))
+        residual = ca.vertcat(coupling.position(p, *(motion[0].value for motion in axes)))
+        turning = [index for index, motion in enumerate(axes) if motion[0].wraps]
+        if not turning:
+            return residual
+        # Angles that are known up to full turns
+        s = ca.SX.sym("s", len(axes))
+        slopes = ca.jacobian(ca.vertcat(coupling.position(p, *ca.vertsplit(s))), s)[:, turning]
+        smooth = None
+        if not ca.depends_on(slopes, ca.vertcat(s, self.t)):
+            smooth = unrolled(residual, slopes, lambda item: np.array(self.numbers(item)[0]).ravel().tolist())
+        if smooth is None:
+            names = ", ".join(f"'{coupling.axes[index]}'" for index in turning)
+            raise ModelError(
+                f"{type(coupling).__name__} '{path}': in these coordinates the angle of {names} is known only up to "
+                "full turns, and the coupling has no ratio of small whole numbers; use joint coordinates "
+                "(--coordinates joint), or put it on a joint of the tree"
+            )
+        return smooth
 
     def _apart(self, carried: Carried) -> tuple[Frame, Frame]:
         """Return the frames of a joint that carries coordinates, seen from its frame_a."""

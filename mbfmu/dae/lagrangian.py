@@ -22,6 +22,8 @@ from mbfmu.model.parameter import Parameter
 
 RATE_UNITS = {"m": ("m/s", "m/s2"), "rad": ("rad/s", "rad/s2"), "1": ("1/s", "1/s2")}
 EFFORTS = {"m": "N", "rad": "N.m"}
+SHOWN = 60
+"""Largest number of characters of a constraint in a description."""
 
 
 def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = None) -> Dae:
@@ -55,7 +57,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
 
     # Outputs
     a, lambda_ = ca.SX.sym("a", q.numel()), ca.SX.sym("lambda_", Phi.numel() + rows.numel())
-    signals, y = _outputs(system, q, v, a, T, V, Phi, ca.vertcat(read.dot(Phi), rows))
+    signals, y = _outputs(system, q, v, a, lambda_, T, V, Phi, ca.vertcat(read.dot(Phi), rows))
     shaping = ca.vertcat(Phi, rows)
     # Equations d/dt T_v - T_q + V_q + Phi_q^T lambda = drive, with the constraints' derivatives along the motion
     return Dae(
@@ -346,7 +348,7 @@ def _unit(system: LagrangianSystem, name: str) -> str:
 
 
 def _outputs(
-    system: LagrangianSystem, q: SX, v: SX, a: SX, T: SX, V: SX, Phi: SX, rates: SX
+    system: LagrangianSystem, q: SX, v: SX, a: SX, lambda_: SX, T: SX, V: SX, Phi: SX, rates: SX
 ) -> tuple[tuple[Signal, ...], SX]:
     signals: list[Signal] = []
     values: list[SX] = []
@@ -368,7 +370,15 @@ def _outputs(
         Signal("constraint.position", "1", f"{text} coordinates", "output"),
         Signal("constraint.velocity", "1", f"{text} velocities", "output"),
     ]
-    return tuple(signals), ca.vertcat(*values, T + V, T, V, *residuals)
+    # multipliers, of which the constraints exert -lambda times their gradients
+    for index, text in enumerate((*system.position, *system.velocity), 1):
+        signals.append(Signal(f"constraint.lambda[{index}]", "1", f"multiplier of {_short(text)}"))
+    return tuple(signals), ca.vertcat(*values, T + V, T, V, *residuals, lambda_)
+
+
+def _short(text: str) -> str:
+    """Return the beginning of a text, for a description."""
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
 def _start(system: LagrangianSystem, q: SX, v: SX, p: SX, t: SX, Phi: SX) -> Start:

@@ -62,7 +62,7 @@ def loads(bodies: Bodies) -> Loads:
         axis = axis_of(bodies, path, force)
         all_of.add_on_axes(path, force, axis.motion[0].value, axis.rates[0], (1,))
     for path, force in mechanism.of(AxesForce).items():
-        all_of.add_on_axes(path, force, *combination_of(bodies, path, force), force.ratios)
+        all_of.add_on_axes(path, force, *combination_of(bodies, path, force), bodies.values[path].ratios)
     for path, contact in mechanism.of(AxesContact).items():
         all_of.add_contact(path, contact)
     for path, part in mechanism.of(FlexibleBody).items():
@@ -295,7 +295,11 @@ def combination_of(bodies: Bodies, path: str, force: AxesForce) -> tuple[SX, SX]
                 f"{type(force).__name__} '{path}': in these coordinates the angle of '{joint}' is known only up to "
                 "full turns; use joint coordinates (--coordinates joint), or put it on joints of the tree"
             )
-    return force.combined([axis.motion[0].value for axis in axes]), force.combined([axis.rates[0] for axis in axes])
+    p = bodies.values[path]
+    return (
+        force.combined(p, [axis.motion[0].value for axis in axes]),
+        force.combined(p, [axis.rates[0] for axis in axes]),
+    )
 
 
 def _axis(bodies: Bodies, path: str, force: AxisForce | AxesForce, joint: str, wanted: str) -> JointEquations:

@@ -247,6 +247,8 @@ def _structure(parent: Element, interface: Interface, positions: dict[str, str])
         if item.initial in {"calculated", "approx"} and listed:
             on = [positions[name] for name in interface.starting[item.name]]
             SubElement(initial, "Unknown", {"index": positions[item.name], **_dependencies(on)})
+    for empty in [item for item in (outputs, initial) if not len(item)]:  # a list without entries is not valid
+        parent.remove(empty)
 
 
 def _dependencies(on: list[str]) -> dict[str, str]:

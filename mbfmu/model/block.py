@@ -116,7 +116,8 @@ class Block(Description):
         name: an identifier.
         inputs: u.
         states: x.
-        defined: quantities defined by them; those that are outputs are y.
+        defined: quantities defined by them; those that are outputs are y, and there may be none, as the others can be
+            watched.
         parameters: the quantities that the texts refer to.
         description: one line for the user.
         stepper: name of the default stepper; empty: `radau`.
@@ -125,7 +126,7 @@ class Block(Description):
         NameInUseError: two things share a name, or a name is not an identifier.
         UnknownNameError: a text refers to a name that does not exist.
         ExpressionError: a text cannot be read.
-        ModelError: quantities are defined in a circle, or there is no output.
+        ModelError: quantities are defined in a circle, or there is neither a state nor a defined quantity.
     """
 
     name: str
@@ -168,8 +169,8 @@ class Block(Description):
         for begun in begins:
             if isinstance(begun.start, str):
                 self._check(f"start of {begun.name}", begun.start, set(constants))
-        if not any(item.output for item in self.defined):
-            raise ModelError(f"block '{self.name}' has no output: define one with output=True")
+        if not (self.states or self.defined):
+            raise ModelError(f"block '{self.name}' has neither a state nor a defined quantity: give one")
         _refuse_circles(self.texts())
 
     @property

@@ -137,6 +137,11 @@ def law(default: Value, unit: str, description: str, *names: str) -> Any:
     return field(default=default, metadata={"law": FormulaField(unit, description, names)})
 
 
+def factors(default: tuple[Value, ...], description: str) -> Any:
+    """Declare dimensionless factors, fixed when exported: numbers, or expressions of parameters; `p` holds a column."""
+    return field(default=default, metadata={"factors": description})
+
+
 @dataclass(frozen=True)
 class FormulaField:
     """The meaning of a field that holds a formula.
@@ -209,6 +214,11 @@ class Component(Description):
                 object.__setattr__(self, item.name, unit)  # the dataclass is frozen from here on
         for formula, label, value in self.laws():
             _check_number(f"{self.name}.{label}", value, QuantityField(formula.unit, formula.description))
+        for label, values in self.factors():
+            if not isinstance(values, (tuple, list, np.ndarray)):
+                raise ValueRangeError(f"{self.name}.{label} = {values!r} must be numbers or texts, one for each joint")
+            for index, value in enumerate(values, 1):
+                _check_number(f"{self.name}.{label}[{index}]", value, QuantityField("1", ""))
 
     @property
     def frames(self) -> tuple[str, ...]:
@@ -228,6 +238,12 @@ class Component(Description):
         for item in fields(self):
             if "law" in item.metadata:
                 yield item.metadata["law"], item.name, getattr(self, item.name)
+
+    def factors(self) -> Iterator[tuple[str, tuple[Value, ...]]]:
+        """Yield field name and value of every field of `factors`."""
+        for item in fields(self):
+            if "factors" in item.metadata:
+                yield item.name, getattr(self, item.name)
 
     def directions(self) -> Iterator[tuple[str, tuple[float, ...]]]:
         """Yield field name and value of every unit vector."""

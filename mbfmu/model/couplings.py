@@ -1,13 +1,12 @@
 """Couplings: equations between the coordinates of joints' axes."""
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import casadi as ca
 
 from mbfmu.errors import ValueRangeError
-from mbfmu.model.component import Component, Input, Value, law, quantity
+from mbfmu.model.component import Component, Input, Value, factors, law, quantity
 from mbfmu.model.frame import SX
 
 
@@ -15,7 +14,8 @@ from mbfmu.model.frame import SX
 class AxisConstraint(Component):
     """Base of holonomic equations between the first coordinates of joints.
 
-    Spatial angles need joint coordinates: in absolute coordinates they are known only up to full turns.
+    In absolute coordinates spatial angles are known only up to full turns: there a coupling needs a ratio of small
+    whole numbers, such as 3 or 1.5, which is fixed then.
     """
 
     @property
@@ -71,15 +71,16 @@ class PolynomialCoupling(AxisConstraint):
 
     Args:
         joints_a, joints_b: names of the joints, in the same system.
-        ratios_a, ratios_b: one number for each of these joints, fixed when exported.
+        ratios_a, ratios_b: one for each of these joints, a number that is fixed when exported, or an expression of
+            parameters.
         a_0, b_0: combinations at the reference, rad or m.
         c_0, c_1, c_2, c_3, c_4: coefficients of the polynomial.
     """
 
     joints_a: tuple[str, ...] = ()
     joints_b: tuple[str, ...] = ()
-    ratios_a: tuple[float, ...] = (1.0,)
-    ratios_b: tuple[float, ...] = ()
+    ratios_a: tuple[Value, ...] = factors((1.0,), "ratios of the first joints")
+    ratios_b: tuple[Value, ...] = factors((), "ratios of the other joints")
     a_0: Value = quantity(0.0, "1", "first combination at the reference")
     b_0: Value = quantity(0.0, "1", "second combination at the reference")
     c_0: Value = quantity(0.0, "1", "constant of the polynomial")
@@ -91,8 +92,8 @@ class PolynomialCoupling(AxisConstraint):
     def __post_init__(self) -> None:
         super().__post_init__()
         for joints, ratios in ((self.joints_a, self.ratios_a), (self.joints_b, self.ratios_b)):
-            if len(joints) != len(ratios) or not all(map(math.isfinite, ratios)):
-                raise ValueRangeError(f"{self.name}: {ratios} must be {len(joints)} finite numbers, one for each joint")
+            if len(joints) != len(ratios):
+                raise ValueRangeError(f"{self.name}: {ratios} must be {len(joints)} ratios, one for each joint")
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -102,7 +103,7 @@ class PolynomialCoupling(AxisConstraint):
         count = len(self.joints_a)
         a, b = (
             sum((ratio * item for ratio, item in zip(ratios, items, strict=True)), ca.SX(0))
-            for ratios, items in ((self.ratios_a, s[:count]), (self.ratios_b, s[count:]))
+            for ratios, items in ((p.ratios_a, s[:count]), (p.ratios_b, s[count:]))
         )
         x = b - p.b_0 if self.joints_b else ca.SX(0)
         return a - p.a_0 - (p.c_0 + x * (p.c_1 + x * (p.c_2 + x * (p.c_3 + x * p.c_4))))

@@ -114,8 +114,8 @@ class Expression:
                 name = _dotted(node)
                 if name is not None:
                     return ca.SX(CONSTANTS[name]) if name in CONSTANTS else lookup(name)
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
-                return OPERATORS[type(op)](self._walk(left, lookup, depth + 1), self._walk(right, lookup, depth + 1))
+            case ast.BinOp(op=op) if type(op) in OPERATORS:
+                return self._chain(node, lookup, depth)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATORS:
                 return OPERATORS[type(op)](self._walk(left, lookup, depth + 1), self._walk(right, lookup, depth + 1))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATORS:
@@ -133,6 +133,17 @@ class Expression:
         raise ExpressionError(
             f"{_unparsed(node)} is not allowed in the expression {self.quoted}{_hint(node)}: {ALLOWED}"
         )
+
+    def _chain(self, node: ast.expr, lookup: Callable[[str], Any], depth: int) -> Any:
+        """Return the value of operations each of which has the one before as its left operand, as in a flat sum."""
+        rest: list[tuple[type, ast.expr]] = []
+        while isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            rest.append((type(node.op), node.right))
+            node = node.left
+        value = self._walk(node, lookup, depth + 1)
+        for kind, right in reversed(rest):
+            value = OPERATORS[kind](value, self._walk(right, lookup, depth + 1))
+        return value
 
 
 class _Text(NamedTuple):

@@ -445,6 +445,7 @@ def _check_numbers(mechanism: Mechanism) -> None:
     values: dict[str, SX] = {}
     for path in mechanism.components:
         laws_of(mechanism, path, {}, ca.SX.sym("time"), values)
+        _factors_of(mechanism, path, {}, values)
     for table in (mechanism.entries, mechanism.starts, mechanism.states, mechanism.held):
         for entry in table.values():
             _numeric(mechanism, entry, values)
@@ -589,6 +590,22 @@ def laws_of(
     return laws
 
 
+def _factors_of(
+    mechanism: Mechanism, path: str, symbols: Mapping[str, SX], known: dict[str, SX] | None = None
+) -> dict[str, tuple[float | SX, ...]]:
+    """Return a component's factors by field; numbers stay numbers. For the arguments see `laws_of`."""
+    scope = path.rpartition(".")[0]
+    return {
+        label: tuple(
+            _evaluated(mechanism, f"{path}.{label}", value, scope + "." if scope else "", symbols, {}, resolved=known)
+            if isinstance(value, str)
+            else float(value)
+            for value in values
+        )
+        for label, values in mechanism.components[path].factors()
+    }
+
+
 def quantities(
     mechanism: Mechanism, path: str, symbols: Mapping[str, SX], time: SX, since: SX, inputs: Mapping[str, SX]
 ) -> SimpleNamespace:
@@ -604,6 +621,7 @@ def quantities(
     """
     values: dict[str, Any] = {"planar": mechanism.planar, "time": time, "since": since, **inputs}
     values.update(laws_of(mechanism, path, symbols, time))
+    values.update(_factors_of(mechanism, path, symbols))
     for declared, label, value in mechanism.components[path].declared():
         if declared.role != "parameter" or (mechanism.planar and declared.spatial_only):
             continue

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.errors import ValueRangeError
-from mbfmu.model.component import Component, Input, Value, quantity, state
+from mbfmu.model.component import Component, Input, Value, factors, quantity, state
 from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.frame import SX
 
@@ -19,17 +19,17 @@ class AxesForce(Component):
 
     Args:
         joints: names of the joints, in the same system; the first motion of each is its axis.
-        ratios: one number for each joint, fixed when exported.
+        ratios: one for each joint, a number that is fixed when exported, or an expression of parameters.
     """
 
     joints: tuple[str, ...] = ()
-    ratios: tuple[float, ...] = ()
+    ratios: tuple[Value, ...] = factors((), "ratios of the joints")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.joints) != len(self.ratios) or not all(map(math.isfinite, self.ratios)):
+        if len(self.joints) != len(self.ratios):
             raise ValueRangeError(
-                f"{self.name}.ratios = {self.ratios} must be {len(self.joints)} finite numbers, one for each joint"
+                f"{self.name}.ratios = {self.ratios} must be {len(self.joints)} ratios, one for each joint"
             )
 
     @property
@@ -37,9 +37,9 @@ class AxesForce(Component):
         """Return the names of the joints, in the same system."""
         return self.joints
 
-    def combined(self, of_axes: Sequence[SX]) -> SX:
+    def combined(self, p: Any, of_axes: Sequence[SX]) -> SX:
         """Return the combination of a value of each axis."""
-        return sum((ratio * item for ratio, item in zip(self.ratios, of_axes, strict=True)), ca.SX(0))
+        return sum((ratio * item for ratio, item in zip(p.ratios, of_axes, strict=True)), ca.SX(0))
 
     def potential(self, p: Any, s: SX) -> SX:
         """Return the potential energy, J, for the combination s."""
