@@ -208,6 +208,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "coordinates": TEXTS,
     "deformation": ("1", None, [1.0]),
     "progress": (3, "x"),
+    "ended": (3, "x"),
     "path": PATHS,
     "backend": TEXTS,
     "fmi": TEXTS,

@@ -211,7 +211,7 @@ def test_a_joint_that_a_motion_acts_on_carries_its_coordinate(joint: str) -> Non
         assert tree_of(system).bodies.tree.loops[0][0] in {"rod", "pin"}
 
 
-def test_a_gear_acts_on_joints_of_a_spatial_loop_in_joint_coordinates_alone() -> None:
+def test_a_gear_acts_on_joints_of_a_spatial_loop_in_all_coordinates() -> None:
     loop, gear = spatial_four_bar(), Gear("gear", joint_a="crank", joint_b="rocker", ratio=2.0)
     geared = replace(loop, components=(*loop.components, gear))
     dae = derive(geared, "joint")
@@ -221,8 +221,12 @@ def test_a_gear_acts_on_joints_of_a_spatial_loop_in_joint_coordinates_alone() ->
     found = outputs(dae, q, v, u)
     assert found["crank.phi"] == pytest.approx(2 * found["rocker.phi"], abs=1e-12)
     assert found["crank.a"] == pytest.approx(2 * found["rocker.a"], abs=1e-9)
-    with pytest.raises(ModelError, match=r"'gear'.*full turns; use joint coordinates"):
-        derive(geared, "absolute")
+    with pytest.raises(ModelError, match=r"'gear'.*full turns, and .* use joint coordinates"):
+        derive(replace(loop, components=(*loop.components, replace(gear, ratio=0.7243))), "absolute")
+    absolute = derive(geared, "absolute")
+    found = outputs(absolute, *admissible(absolute, rng, away=0.05))
+    assert math.cos(found["crank.phi"] - 2 * found["rocker.phi"]) == pytest.approx(1, abs=1e-12)
+    assert found["crank.a"] == pytest.approx(2 * found["rocker.a"], abs=1e-9)
 
 
 def test_gears_between_all_joints_of_a_spatial_loop_leave_the_slider_off_the_tree() -> None:
@@ -234,11 +238,13 @@ def test_gears_between_all_joints_of_a_spatial_loop_leave_the_slider_off_the_tre
     assert [item.joint for item in dae.about.roles if not item.carries] == ["slider"]
 
 
-def test_gears_between_all_angles_of_a_spatial_loop_are_refused_with_the_one_that_is_off_the_tree() -> None:
+def test_gears_between_all_angles_of_a_spatial_loop_take_the_one_that_is_off_the_tree() -> None:
+    """It is known up to full turns, by which a gear with one such angle jumps, whatever its ratio."""
     loop = mbfmu.load("bricard")
-    gears = (Gear(f"gear_{k}", joint_a=f"j{k}", joint_b=f"j{k + 1}") for k in range(5))
-    with pytest.raises(ModelError, match="put it on a joint of the tree"):
-        derive(replace(loop, components=(*loop.components, *gears)), "joint")
+    gears = tuple(Gear(f"gear_{k}", joint_a=f"j{k}", joint_b=f"j{k + 1}", ratio=0.7243) for k in range(5))
+    dae = derive(replace(loop, components=(*loop.components, *gears)), "joint")
+    assert {item.name for item in gears} <= {*dae.row_names, *dae.redundant}
+    assert len([item for item in dae.about.roles if not item.carries]) == 1
 
 
 # -- joints of a user -----------------------------------------------------------------------------------------------
