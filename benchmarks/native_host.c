@@ -57,7 +57,7 @@ static int fmu_step(void *data, long k, double size) {
 
 struct kernel {
     int (*advance)(const double *, const double *, const double *, const double *, double, double, long long, double *,
-                   double *, double *);
+                   double *, double *, double *);
     int (*outputs)(const double *, const double *, const double *, double, double *, double *);
     double *x, *x1, *u, *du, *p, *y, *status, *work;
     long long n_in;
@@ -66,7 +66,7 @@ struct kernel {
 static int kernel_step(void *data, long k, double size) {
     struct kernel *f = data;
     for (int i = 0; i < f->n_in; ++i) f->u[i] = 0.1 * (double)((k + i) % 5);
-    int failed = f->advance(f->x, f->u, f->du, f->p, k * size, size, 1, f->x1, f->status, f->work);
+    int failed = f->advance(f->x, f->u, f->du, f->p, k * size, size, 1, f->x1, f->status, f->work, 0);
     double *x = f->x;
     f->x = f->x1;
     f->x1 = x;
@@ -131,7 +131,7 @@ static int open_fmu(struct fmu *f, const char *path, const char *guid, char **va
 
 static int open_kernel(struct kernel *f, const char *path, double size) {
     void *library = dlopen(path, RTLD_NOW);
-    long long n[7];
+    long long n[8];
     ((void (*)(long long *))symbol(library, "mbfmu_sizes"))(n);
     int (*initialize)(const double *, const double *, const double *, const double *, double, double, double *,
                       double *, double *) = symbol(library, "mbfmu_initialize");

@@ -224,7 +224,7 @@ def test_a_far_too_long_step_is_told_at_the_command_line() -> None:
 
 
 def test_with_inputs_only_the_balance_tells(two_link: System) -> None:
-    how: dict[str, Any] = {"step": 0.1, "output_interval": 0.1, "inputs": {"shoulder.tau": "5"}}
+    how: dict[str, Any] = {"step": 0.1, "output_interval": 0.1, "inputs": {"shoulder.tau": "5"}, "error_samples": 0}
     assert mbfmu.simulate(two_link, 4.0, **how).notices == ()
     with pytest.warns(ResultWarning, match=r"\(see energy.balance\)"):
         mbfmu.simulate(two_link, 4.0, energy_balance=True, **how)

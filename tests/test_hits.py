@@ -443,7 +443,7 @@ def test_a_normal_force_below_zero_brakes_as_one_above(stepper: str) -> None:
     for normal, taken in (("-5", 4.5), ("5*cos(pi*time)", 10 / math.pi - 5 / math.pi * math.sin(0.1 * math.pi))):
         plane = Contact("plane", slide="x", sliding="0.2*normal", normal=normal)
         system = LagrangianSystem("s", (Coordinate("x", "m", 0.0, 3.0),), "der(x)**2/2", contacts=(plane,))
-        run = mbfmu.simulate(system, 0.9, stepper=stepper, step=1e-2)
+        run = mbfmu.simulate(system, 0.9, stepper=stepper, step=1e-2, error_samples=0)
         assert run["der(x)"][-1] == pytest.approx(3.0 - 0.2 * taken, abs=1e-9 if stepper == "projected" else 1e-2)
 
 

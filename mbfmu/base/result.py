@@ -1,12 +1,13 @@
 """Result: the values of variables over time from a simulation."""
 
 import html
+import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +82,22 @@ def _component(name: str) -> str:
     return name.rpartition(".")[0]
 
 
+class RunError(NamedTuple):
+    """The estimated error of a run: what its steps add up to, as if no error grew or vanished later.
+
+    Args:
+        value: the largest error of a coordinate, rate or first-order state, relative to its range; NaN: none is known.
+        name: that quantity; empty if none is known.
+        time: when the steps added most to its error, s.
+        by_variable: errors by name, in SI units.
+    """
+
+    value: float = math.nan
+    name: str = ""
+    time: float = math.nan
+    by_variable: Mapping[str, float] = {}
+
+
 @dataclass(frozen=True, repr=False)
 class Result:
     """Values of variables over time.
@@ -97,6 +114,7 @@ class Result:
         notices: what is wrong with the values by a noticeable part, a sentence each.
         stepper: the stepper with its options; empty if unknown.
         reason: the reason for the stepper.
+        error: the estimated error of the run.
     """
 
     time: npt.NDArray[np.float64]
@@ -110,6 +128,7 @@ class Result:
     notices: tuple[str, ...] = ()
     stepper: str = ""
     reason: str = ""
+    error: RunError = field(default_factory=RunError)
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
         """Return the values of one variable, shape (n_t,).

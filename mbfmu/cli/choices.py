@@ -56,6 +56,7 @@ Values = Annotated[list[str] | None, option(settings.VALUES, complete.values)]
 Show = Annotated[str | None, option(settings.SHOW, complete.shown_list)]
 Timeout = Annotated[float | None, option(settings.TIMEOUT)]
 EnergyBalance = Annotated[bool, option(settings.ENERGY_BALANCE)]
+ErrorSamples = Annotated[int, option(settings.ERROR_SAMPLES)]
 Free = Annotated[
     list[str] | None,
     typer.Option(

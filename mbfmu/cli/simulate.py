@@ -9,11 +9,12 @@ import typer
 from rich.table import Table
 
 import mbfmu
-from mbfmu.cli.choices import EnergyBalance, ModelOrFmu, ResultFile, Show, Timeout, number, pairs, present
+from mbfmu.cli.choices import EnergyBalance, ErrorSamples, ModelOrFmu, ResultFile, Show, Timeout, number, pairs, present
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.run_options import RunOptions
 from mbfmu.cli.sources import GuessedSource, check_files, shown_names
 from mbfmu.errors import UsageError
+from mbfmu.prepared.settings import OFTEN
 
 if TYPE_CHECKING:
     from mbfmu.base.result import Result
@@ -60,6 +61,7 @@ def simulate(
     run: RunOptions,
     source: SimulateSource,
     energy_balance: EnergyBalance = False,
+    error_samples: ErrorSamples = OFTEN,
     output: ResultFile = None,
     show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
@@ -80,6 +82,7 @@ def simulate(
         stop,
         values=pairs(source.values) if source.packed else None,
         energy_balance=energy_balance,
+        error_samples=error_samples,
         show=shown_names(show),
         start=start,
         timeout=timeout,
@@ -106,9 +109,10 @@ def simulate(
             "stepper_reason": result.reason,
             "drift": drift,
             "notices": result.notices,
+            "error": result.error._asdict() if result.error.name else None,
             "variables": {name: extremes(result, name) for name in result.names},
         },
-        (*table(result), *_speed(result)),
+        (*table(result), *_speed(result), *_error(result)),
         present(output, plot),
         () if drift <= DRIFT else (violated,),
     )
@@ -156,6 +160,14 @@ def round_off(result: "Result") -> dict[str, float]:
 def _most(result: "Result", names: list[str], most: int) -> list[str]:
     """Return at most so many names; if there are more, those that are always zero are left out first."""
     return (names if len(names) <= most else [name for name in names if result[name].any()])[:most]
+
+
+def _error(result: "Result") -> tuple[str, ...]:
+    error = result.error
+    if not error.name:
+        return ()
+    value, unit = error.by_variable[error.name], result.units.get(error.name, "")
+    return (f"estimated error {error.value:.1g} of the range of {error.name}, {value:.1g} {unit}".rstrip(),)
 
 
 def _speed(result: "Result") -> tuple[str, ...]:

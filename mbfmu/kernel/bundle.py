@@ -24,6 +24,7 @@ from mbfmu.dae.events.modes import BEGINNING
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.linear_algebra.merged import merged, operations
 from mbfmu.dae.start import start_formula
+from mbfmu.dae.states import state_places
 from mbfmu.kernel.emit.sources import called
 from mbfmu.kernel.limits import CLOSE
 from mbfmu.model.frame import wrapped
@@ -91,6 +92,8 @@ class Bundle:
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
         state_difference: Function (xa, xb, p, t) -> difference of two states, relative to 1 and their size; None for a
             solver of its own, as `moved` then.
+        measured: Function (x, p, t) -> [q; v; z] without slack coordinates; None for a solver of its own, and where
+            these have no entries.
         order: order of the stepper.
         estimate_order: order of the error estimate that comes with a step; 0: there is none.
         nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; z; angles; memory; ticks].
@@ -117,6 +120,7 @@ class Bundle:
     formulas: Mapping[str, FormulaFunctions]
     outputs: Any
     state_difference: Any
+    measured: Any
     order: int
     estimate_order: int
     nx: int
@@ -142,7 +146,7 @@ class Bundle:
     def functions(self) -> list[Any]:
         """Return all functions, each with a name of its own."""
         optional = [
-            self.state_difference, self.until_sampling, self.guards, self.moved, self.rates, self.drift,
+            self.state_difference, self.measured, self.until_sampling, self.guards, self.moved, self.rates, self.drift,
         ]  # fmt: skip
         result = [self.outputs, *filter(None, optional)]
         for item in self.formulas.values():
@@ -169,6 +173,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     # Outputs y(x), and the difference of two states
     stepping = [*formulas["step"].functions(), *formulas["begin"].functions()]
     outputs, state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
+    measured = _measured(dae, scheme) if 2 * dae.n + dae.n_z else None
     n_x = n_scheme + dae.n_angles
     # Held inputs and memory follow the scheme's state; formulas hand them on
     until = None
@@ -177,6 +182,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         formulas = {name: _keeping(dae, scheme, name, item) for name, item in formulas.items()}
         outputs = with_kept(dae, outputs, (0,), 2, scheme)
         state_difference = with_kept(dae, state_difference, (0, 1), 2)
+        measured = measured and with_kept(dae, measured, (0,), 1)
     # Formulas at samplings and events
     if dae.sampling:
         formulas["sample"], until = _sample(dae, scheme)
@@ -191,6 +197,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         formulas=formulas,
         outputs=outputs,
         state_difference=state_difference,
+        measured=measured,
         order=scheme.order,
         estimate_order=scheme.estimate_order,
         nx=n_x + dae.n_held + dae.n_memory + dae.n_c + 1,
@@ -236,6 +243,16 @@ def _state_difference(dae: Dae, scheme: Scheme) -> Any:
     a, b = (ca.vertcat(*scheme.read(x[:n_scheme], p, t)) for x in (xa, xb))
     change = relative_change(dae)(a - b, b)
     return (ca.Function if lengthy else merged)("state_difference", [xa, xb, p, t], [change])
+
+
+def _measured(dae: Dae, scheme: Scheme) -> Any:
+    """Return the Function of `Bundle.measured`."""
+    n_scheme, lengthy = scheme.step.x.numel(), operations(scheme.read) > LENGTHY
+    kind = ca.MX if lengthy else ca.SX
+    x = kind.sym("x", n_scheme + dae.n_angles)
+    p, t = kind.sym("p", scheme.step.arguments.p.numel()), kind.sym("t")
+    values = ca.densify(ca.vertcat(*scheme.read(x[:n_scheme], p, t))[list(state_places(dae))])
+    return (ca.Function if lengthy else merged)("measured", [x, p, t], [values])
 
 
 def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:

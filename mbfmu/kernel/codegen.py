@@ -5,6 +5,7 @@ from typing import Any
 
 import casadi as ca
 
+from mbfmu.kernel import errors, limits
 from mbfmu.kernel.adjoint import Adjoints
 from mbfmu.kernel.bundle import LENGTHY, Bundle
 from mbfmu.kernel.emit.frames import Written
@@ -19,7 +20,6 @@ from mbfmu.kernel.emit.sources import (
     long_parts,
     shared,
 )  # fmt: skip
-from mbfmu.kernel.limits import MACROS
 from mbfmu.kernel.runtime import CODES, Status
 from mbfmu.kernel.tangent import Tangents
 
@@ -38,9 +38,9 @@ ALONE = 100_000
 """Smallest number of operations of a function that is compiled beside another one of such a length."""
 STEPPING = (
     "int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t, double h, "
-    "long long n, double *x1, double *status, double *work);",
+    "long long n, double *x1, double *status, double *work, double *errors);",
     "int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H, "
-    "double h_max, double tol, long long most, double *x1, double *status, double *work);",
+    "double h_max, double tol, long long most, double *x1, double *status, double *work, double *errors);",
     "int mbfmu_communicate(double *const *a);",
     "double mbfmu_longest(const double *x, const double *u, const double *du, const double *p, double t, double h, "
     "double *work);",
@@ -86,14 +86,15 @@ FORMULAS = (
 )  # fmt: skip
 """Files of every kernel, in the order in which they build on each other."""
 STEPS = (
-    "short.c", "steps.c", "saltation.c", "events.c", "driver.c", "travel.c", "entries.c", "growth.c",
+    "short.c", "steps.c", "doubling.c", "saltation.c", "events.c", "driver.c", "travel.c", "entries.c", "growth.c",
 )  # fmt: skip
 """Files of the kernels that take steps, after those."""
 CONSTANTS: Mapping[str, float] = {
     **{name: code for code, name in enumerate(CODES)},
     **{f"S_{name.upper()}": entry for entry, name in enumerate(Status._fields)},
     "S_SIZE": len(Status._fields),
-    **MACROS,
+    **limits.MACROS,
+    **errors.MACROS,
 }
 """Codes, entries of a status and limits, by the names of their macros."""
 
@@ -126,7 +127,7 @@ def linked_sources(bundle: Bundle, written: Callable[[str, str], None] = lambda 
     """
     sources, work = _sources_and_work(bundle, None, written)
     sizes = _sizes(bundle)
-    room = 2 * sizes["NZ"] + max(bundle.nx, bundle.nqv + 1) + work
+    room = 2 * (2 * sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + work
     entries = (entry for entry in _entries(bundle) if "_tangent" not in entry and "_rates" not in entry)
     header = _kernel_header("", (), {**CONSTANTS, **sizes, "WORK_SIZE": room}, entries)
     written("kernel.h", header)
@@ -265,7 +266,7 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
     other, tangent = generated(rest, external=True), generated(derived, external=True, known=step.open)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
-    room = 4 * (sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + working["SZ_W"]  # for tangents too
+    room = 6 * sizes["NZ"] + 5 * max(bundle.nx, bundle.nqv + 1) + working["SZ_W"]  # for tangents too
     numbers = {**CONSTANTS, **sizes, "WORK_SIZE": room, "TANGENTS": 1, **timed}
     # The header with all external names, and the files
     external = [*(item.name() for item in (*rest, *derived)), *common.values(), *map(_named, entries)]
@@ -358,6 +359,8 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
         "NZ": max(item.unknowns for item in bundle.formulas.values()),
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
         "HELD_AT": bundle.held[0], "HELD": bundle.held[1],
+        "ERRORS": len(errors.ENTRIES) + len(errors.ROW) * bundle.measured.numel_out(0) if bundle.measured else 0,
+        **({"MEASURED": bundle.measured.numel_out(0)} if bundle.measured else {}),
         **({"SAMPLED": 1} if bundle.until_sampling else {}),
         **(_switched(bundle) if bundle.guards else {}),
         **({"LASTING": 1} if bundle.formulas["step"].lasting and not bundle.guards else {}),

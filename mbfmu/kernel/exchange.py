@@ -34,6 +34,7 @@ def exchange(dae: Dae) -> Bundle:
         guards=_kept(dae, guards_of(dae, scheme)) if dae.switching else None,
         moved=None,
         state_difference=None,
+        measured=None,
     )
 
 

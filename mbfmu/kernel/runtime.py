@@ -152,9 +152,9 @@ class Compiled:
     """
 
     def __init__(self, path: str) -> None:
-        sizes = (ctypes.c_longlong * 7)()
+        sizes = (ctypes.c_longlong * 8)()
         self.take(path).mbfmu_sizes(sizes)
-        self.nx, self.ns, self.nu, self.np, self.ny, n_status, n_work = sizes
+        self.nx, self.ns, self.nu, self.np, self.ny, n_status, n_work, self.n_errors = sizes
         self._status = (ctypes.c_double * n_status)()
         self._work = (ctypes.c_double * n_work)()
         self._no_rate = (ctypes.c_double * self.nu)()
@@ -162,7 +162,7 @@ class Compiled:
         self._given: tuple[Any, ...] = (None, None, None)  # the vectors u, du, p whose addresses the table holds
         self._span = (ctypes.c_double * 4)()
         fixed = self._status, self._work, self._span
-        self._table = (ctypes.c_void_p * 9)(*[None] * 6, *map(ctypes.addressof, fixed))
+        self._table = (ctypes.c_void_p * 10)(*[None] * 6, *map(ctypes.addressof, fixed), None)
         self._table_at = ctypes.addressof(self._table)
 
     def take(self, path: str) -> Any:
@@ -176,8 +176,8 @@ class Compiled:
         real: Any = ctypes.c_double
         for name, arguments in (
             ("initialize", [pointer] * 4 + [real, real] + [pointer] * 3),
-            ("advance", [pointer] * 4 + [real, real, ctypes.c_longlong] + [pointer] * 3),
-            ("control", [pointer] * 4 + [real] * 4 + [ctypes.c_longlong] + [pointer] * 3),
+            ("advance", [pointer] * 4 + [real, real, ctypes.c_longlong] + [pointer] * 4),
+            ("control", [pointer] * 4 + [real] * 4 + [ctypes.c_longlong] + [pointer] * 4),
             ("outputs", [pointer] * 3 + [real] + [pointer] * 2),
             ("communicate", [pointer]),
             ("longest", [pointer] * 4 + [real, real, pointer]),
@@ -196,22 +196,25 @@ class Compiled:
         self._initialize(s, u, self._no_rate, p, t, h, x, self._status, self._work)
         return x, self._read_status()
 
-    def advance(self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int) -> tuple[Vector, Status]:
-        """Return the state after n steps of length h and how it went."""
+    def advance(
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, h: float, n: int, errors: Vector | None = None
+    ) -> tuple[Vector, Status]:
+        """Return the state after n steps of length h and how it went; their errors are added to those of the run."""
         x1 = self._state()
-        code = self._advance(x, u, du, p, t, h, n, x1, self._status, self._work)
+        code = self._advance(x, u, du, p, t, h, n, x1, self._status, self._work, errors)
         return (x1 if code == OK else x), self._read_status()
 
     def control(
         self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float,
-        most: int = MOST_STEPS,
+        most: int = MOST_STEPS, errors: Vector | None = None,
     ) -> tuple[Vector, Status]:  # fmt: skip
         """Return the state after the span H, with steps chosen for the tolerance, and how it went.
 
+        The errors of the steps are added to those of the run.
         After `most` steps, those that are repeated included, the call is unfinished: x1 belongs to the status's time.
         """
         x1 = self._state()
-        code = self._control(x, u, du, p, t, H, h_max, tol, most, x1, self._status, self._work)
+        code = self._control(x, u, du, p, t, H, h_max, tol, most, x1, self._status, self._work, errors)
         return (x1 if code in {OK, UNFINISHED} else x), self._read_status()
 
     def communicate(

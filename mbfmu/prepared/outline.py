@@ -8,7 +8,9 @@ import casadi as ca
 
 from mbfmu.dae import Dae, Layout, ParameterSignal, Signal
 from mbfmu.dae.energy import Conserved, constant_of
+from mbfmu.dae.states import PREFIX, state_signals
 from mbfmu.dae.vibration import Vibration, quickest
+from mbfmu.kernel.errors import Estimated
 from mbfmu.kernel.failure import Bound, Quantity
 from mbfmu.stepper import Scheme, Usual
 
@@ -39,6 +41,7 @@ class Outline(Layout):
             is not watched, as the history of a multistep method belongs to one step.
         quickest: the flexible body that bounds the step of an explicit stepper; None: nothing bounds it.
         coordinates: names of q.
+        measured: the coordinates, rates and first-order states whose errors are estimated, as a user sees them.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Outline(Layout):
     limit: float | None
     quickest: Vibration | None
     coordinates: tuple[str, ...]
+    measured: Estimated
 
     @property
     def starts(self) -> tuple[ParameterSignal, ...]:
@@ -131,8 +135,19 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...], usual: Usual | N
         ),
         min(scheme.limits) if scheme.limits.any and not scheme.multistep else None,
         quickest(dae) if dae.about.flexible and scheme.limits.decay < math.inf else None,
-        dae.coordinates,
+        dae.coordinates, _measured(dae),
     )  # fmt: skip
+
+
+def _measured(dae: Dae) -> Estimated:
+    states, n = state_signals(dae), dae.unswitched.n
+    called = {full: name for name, full in dae.about.other_names}
+    full = [item.name.removeprefix(PREFIX) for item in states[:n]]
+    coordinates = [called.get(name, name) for name in full]
+    rates = {item.derivative_of: item.name for item in dae.outputs if item.derivative_of}
+    rated = [rates.get(name, f"der({name})") for name in coordinates]
+    names = (*coordinates, *rated, *(item.name for item in dae.states))
+    return Estimated(names, tuple(item.unit for item in states), n, tuple(item.nominal for item in dae.states))
 
 
 def _clearances(dae: Dae) -> tuple[int, ...]:

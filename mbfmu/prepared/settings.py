@@ -20,6 +20,11 @@ InputValue: TypeAlias = str | float | bool | InputFunction
 """An input as a user gives it: an expression of ``time``, a table's path, a number, True or False, or a function."""
 STEP = 1e-3
 """Default of the longest step of a stepper, s."""
+OFTEN = 283
+"""Default for the most steps from one whose error is estimated to the next: a prime number, so that no period of the
+motion or of its inputs coincides with it."""
+MOST_SAMPLES = 1_000_000
+"""Largest of these numbers."""
 LARGEST_TOLERANCE = 0.1
 """Largest value of solver.tolerance."""
 
@@ -35,6 +40,15 @@ def check_tolerance(tolerance: float) -> None:
     if not 0 <= tolerance <= LARGEST_TOLERANCE:
         raise UsageError(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
+        )
+
+
+def check_samples(samples: Any) -> None:
+    """Raise a UsageError if a number of steps from one estimate of the error to the next is no whole number."""
+    if isinstance(samples, bool) or not isinstance(samples, int) or not 0 <= samples <= MOST_SAMPLES:
+        raise UsageError(
+            f"error samples: {reprlib.repr(samples)} must be a whole number of steps, such as {OFTEN}, or 0 for no "
+            "estimate"
         )
 
 
@@ -98,6 +112,12 @@ ENERGY_BALANCE = Described(
     unit="J",
     option="--energy-balance",
     help="output energy.balance: stored energy plus losses minus what was put in, J",
+)
+ERROR_SAMPLES = Described(
+    "most steps of a model from one estimate of their error to the next; 0: no error is estimated",
+    option="--error-samples N",
+    help="estimate the error of every N-th step, which takes 11/N of the time of a long run; 0: of none",
+    check=check_samples,
 )
 MODEL = Described("a model, a name in models/, or the path of a model file")
 STOP = Described("end of the run", unit="s")

@@ -30,6 +30,7 @@ from mbfmu.dae.energy import Conserved
 from mbfmu.dae.vibration import Vibration
 from mbfmu.errors import MbfmuError
 from mbfmu.kernel.build.toolchain import for_kernels
+from mbfmu.kernel.errors import Estimated
 from mbfmu.kernel.failure import Bound
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.preparation import Preparation
@@ -183,9 +184,14 @@ def load(key: str) -> CachedStart | None:
             entry["limit"],
             entry["quickest"] and Vibration(*entry["quickest"]),
             tuple(entry["coordinates"]),
+            _measured(*entry["measured"]),
         ),
         library,
     )
+
+
+def _measured(names: list[str], units: list[str], n: int, usual: list[float]) -> Estimated:
+    return Estimated(tuple(names), tuple(units), n, tuple(usual))
 
 
 def store(key: str, start: CachedStart) -> None:
@@ -215,6 +221,7 @@ def store(key: str, start: CachedStart) -> None:
         "limit": view.limit,
         "quickest": view.quickest,
         "coordinates": view.coordinates,
+        "measured": view.measured,
     }
     with contextlib.suppress(MbfmuError):
         keep(_path(key), json.dumps(content, separators=(",", ":")).encode())

@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.base.result import Result, matching, roles
+from mbfmu.base.result import Result, RunError, matching, roles
 from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.errors import StartError, StepError, UsageError
 from mbfmu.fmu.failures import facts
 from mbfmu.kernel import Status, vector
+from mbfmu.kernel.errors import begun, estimated
 from mbfmu.kernel.failure import Quantity
 from mbfmu.kernel.limits import ABSURD, HOPELESS, INSIDE, NOTICEABLE, RAISED, UNRESOLVED
 from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
 from mbfmu.prepared.failures import not_finite
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, check_steps
+from mbfmu.prepared.settings import OFTEN
 from mbfmu.run.drives import Drives
 from mbfmu.run.inputs import Course
 
@@ -99,6 +101,7 @@ def run_prepared(
     p: Any = None,
     watch: Callable[[float, Any], None] = lambda _t, _x: None,
     show: Sequence[str] = (),
+    error_samples: int = OFTEN,
 ) -> Result:
     """Run a prepared model from 0 to `stop`.
 
@@ -112,6 +115,7 @@ def run_prepared(
         p: parameters, shape (n_p,); None: the model's.
         watch: called with time and state x at every communication point.
         show: see `simulate`.
+        error_samples: see `simulate`.
 
     Raises:
         StartError: there is no consistent state with the start values.
@@ -146,6 +150,7 @@ def run_prepared(
     stands: list[Stand] = []
     stride = math.ceil(len(points) / MOST_STANDS)
     steps, seconds = 0, 0.0
+    errors = vector(begun(kernel.n_errors, error_samples)) if error_samples and kernel.n_errors else None
 
     def note(t: float, x: Any, u: Any) -> None:
         y, finite = kernel.checked_outputs(x, u, p, t)
@@ -161,8 +166,7 @@ def run_prepared(
                 if k % stride == 0:
                     stands.append(Stand(t, x, u))
             begin = clock.perf_counter()
-            drive = u, du, p, t, t1 - t, step, tolerance
-            x, status, began = _moved(kernel, x, *drive, lambda time: report(time / stop))
+            x, status, began = _moved(prepared, x, u, du, p, t, t1 - t, errors, lambda time: report(time / stop))
             seconds += clock.perf_counter() - begin
             # a failure: an input that has no value is named first, then what the kernel knows
             if status.code != OK:
@@ -173,10 +177,11 @@ def run_prepared(
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)
-    # the result, with notices; of steps that are too long one
+    # the result, with notices: one on the steps, that which says most, then of gaps and of the energy
     stands.append(Stand(stop, x, drives.at(stop)))
     note(stop, x, stands[-1].u)
     table = np.array(rows)[:, : len(shown)]
+    error = RunError() if errors is None else estimated(errors, outline.measured)
     y = table[:, len(outline.inputs) :]
     too_long = _step_notices(prepared, stands, p, steps, float(points[1] - points[0]), bool(limited))
     return Result(
@@ -189,31 +194,32 @@ def run_prepared(
         roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
         chosen,
         (
-            *(too_long or _size_notices(prepared, points, y, stands, p)),
+            *(too_long or _error_notices(error, bool(tolerance)) or _size_notices(prepared, points, y, stands, p)),
             *_gap_notices(outline, points, y),
             *_energy_notices(outline.constant, names, table, len(outline.inputs), bool(tolerance)),
         ),
         prepared.stepper,
         prepared.reason,
+        error,
     )
 
 
 def _moved(
-    kernel: Any,
+    prepared: Prepared,
     x: Any,
     u: Any,
     du: Any,
     p: Any,
     t: float,
     span: float,
-    step: float,
-    tolerance: float,
+    errors: Any,
     progress: Progress,
 ) -> tuple[Any, Status, float]:
     """Return state and status after a span, and when the last call began: a user can interrupt between short ones.
 
     The arguments are those of `runtime.move`; `told` is called between two calls with the time reached, s.
     """
+    kernel, step, tolerance = prepared.kernel, prepared.step, prepared.tolerance
     substeps, done, n = 0.0, 0.0, count(span, step)
 
     def later() -> Any:
@@ -221,16 +227,16 @@ def _moved(
 
     while tolerance:
         began = t + done
-        x, status = kernel.control(x, later(), du, p, began, span - done, step, tolerance, CALL)
+        x, status = kernel.control(x, later(), du, p, began, span - done, step, tolerance, CALL, errors)
         substeps, done = substeps + status.substeps, status.time - t
         if status.code != UNFINISHED:
             return x, status._replace(substeps=substeps), began
         progress(t + done)
     if n <= CALL:
-        return *kernel.advance(x, u, du, p, t, span / n, n), t
+        return *kernel.advance(x, u, du, p, t, span / n, n, errors), t
     for first in range(0, n, CALL):
         began = t + done
-        x, status = kernel.advance(x, later(), du, p, began, span / n, min(CALL, n - first))
+        x, status = kernel.advance(x, later(), du, p, began, span / n, min(CALL, n - first), errors)
         substeps, done = substeps + status.substeps, (first + CALL) * (span / n)
         if status.code != OK or first + CALL >= n:
             break
@@ -358,6 +364,16 @@ def _gap_notices(outline: Outline, points: npt.NDArray[np.float64], y: npt.NDArr
     gap = Quantity(item.name, item.unit, 1.0, index).shown(float(y[row, index]))
     reason = "is below 0: the steps have led through the contact"
     return (f"at t = {points[row]:.6g} s {gap} {reason}; {SHORTER}",)
+
+
+def _error_notices(error: RunError, chosen: bool) -> tuple[str, ...]:
+    """Return a notice if the error of a run is noticeable; chosen: whether steps were chosen for a tolerance."""
+    if not error.name or error.value <= NOTICEABLE:
+        return ()
+    remedy = "take a smaller tolerance" if chosen else "take a smaller step, another stepper, or a tolerance"
+    size = f"{100 * error.value:.2g} % of its range" if error.value <= 1 else "more than its range"
+    where = f"{error.name} with an estimated error of {size}, most of it from t = {error.time:.6g} s"
+    return (f"the steps leave {where}; {remedy}",)
 
 
 def _energy_notices(

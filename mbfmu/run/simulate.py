@@ -36,6 +36,7 @@ class SimulateArguments(RunSettings):
     stop: Annotated[float, settings.STOP]
     _: KW_ONLY
     energy_balance: Annotated[bool, settings.ENERGY_BALANCE] = False
+    error_samples: Annotated[int, settings.ERROR_SAMPLES] = settings.OFTEN
     show: Annotated[Sequence[str], settings.SHOW] = ()
     start: Annotated[
         float | None,
@@ -49,8 +50,8 @@ class SimulateArguments(RunSettings):
 def simulate(run: SimulateArguments) -> Result:
     """Run a mechanism from 0 to `stop`, or an FMU through FMPy, in a process of its own.
 
-    Gives a `ResultWarning` for each notice of the result: an error of the energy, or a message of the FMU. An FMU has
-    its stepper inside: stepper, options, coordinates and energy balance are not for one.
+    Gives a `ResultWarning` for each notice of the result: an error of the steps or of the energy, or a message of the
+    FMU. An FMU has its stepper inside: stepper, options, coordinates and energy balance are not for one.
 
     Raises:
         UsageError: an argument is invalid.
@@ -65,16 +66,21 @@ def simulate(run: SimulateArguments) -> Result:
         raise UsageError("--start and --timeout are for an .fmu: a model runs from 0")
     if not (math.isfinite(run.stop) and run.stop > 0):
         raise UsageError(f"the stop time is {run.stop} s; it must be a positive number")
+    settings.check_samples(run.error_samples)
     inputs = courses(run.inputs, run.input_hold)
     prepared = prepare_run(model_of(run.model, run.values), run, formulas(inputs), run.energy_balance)
-    return _warned(run_prepared(prepared, run.stop, run.output_interval, inputs, report, show=run.show))
+    result = run_prepared(
+        prepared, run.stop, run.output_interval, inputs, report, show=run.show, error_samples=run.error_samples
+    )
+    return _warned(result)
 
 
 def _of_fmu(run: SimulateArguments, path: Path, report: Progress) -> Result:
     """Return the run of an FMU; errors as for `simulate`."""
-    if run.options or run.stepper or run.coordinates or run.energy_balance:
+    if run.options or run.stepper or run.coordinates or run.energy_balance or run.error_samples != settings.OFTEN:
         raise UsageError(
-            f"'{path}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with export"
+            f"'{path}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with export, "
+            "--error-samples with models"
         )
     if not (run.timeout is None or run.timeout > 0):
         raise UsageError(f"the timeout is {run.timeout} s; it must be a positive number")

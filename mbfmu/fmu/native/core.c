@@ -516,7 +516,7 @@ static void judge_step(struct core *m, double t, double H) {
 static int halve(struct core *m, double *h, double whole[N_SIZED], double halves[N_SIZED]) {
     struct state *now = &m->now;
     double status[S_SIZE], span[] = {now->from_time, 0, 0, 0}, *const values[] = {whole, halves};
-    double *const all[] = {now->from_x, now->from_u, now->from_du, now->from_p, m->x1, m->y1, status, m->work, span};
+    double *const all[] = {now->from_x, now->from_u, now->from_du, now->from_p, m->x1, m->y1, status, m->work, span, 0};
     span[1] = *h = now->span / mbfmu_count(now->span, now->from_settings[STEP]);
     for (int k = 0; k < 2; ++k) {
         span[2] = *h / (k + 1);
@@ -696,7 +696,7 @@ enum outcome core_enter(struct core *m, enum phase phase) {
 static void add_where_it_failed(struct core *m, double t, double failed, struct text *reason) {
     struct state *now = &m->now;
     double status[S_SIZE], u[NU + 1] = {0}, span[] = {t, failed - t, now->settings[STEP], now->settings[TOLERANCE]};
-    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, span};
+    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, span, 0};
     int reached = 0;
     for (int trial = 0; trial < SUSPECT_TRIES && span[1] > 0 && !reached; ++trial) {
         const int code = mbfmu_communicate(all);
@@ -813,7 +813,7 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     struct text broken = {"", 0};
     if (m->retuned && !refresh(m, &broken)) return tell(&m->host, DISCARDED, &broken);
 #endif
-    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, asked};
+    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, asked, 0};
     double end = t + H, span = H;
 #if HAS_EVENTS
     int code = stops ? mbfmu_stride(all, now->worth) : mbfmu_communicate(all);

@@ -45,6 +45,7 @@ static int step_in_parts(const struct call *c, long long k, long long n, double 
             return EVENT;
         }
         done += part;
+        if (part == whole) compare(&at, *now, 0, m);
         while (level && done % (whole >> (level - 1)) == 0) --level;
     }
     return OK;
@@ -144,6 +145,7 @@ static int try_step(const struct call *c, const struct span *s, int last, struct
         if (!whole) return EVENT;
         way->past = excess > LITTLE ? excess : LITTLE;
         if (small < m->status[S_LEAST_STEP]) m->status[S_LEAST_STEP] = small;
+        compare(c, m->x, !ESTIMATE_ORDER, m);
     }
     if (!(*kept && last && small * factor < way->h)) way->h = small * factor < s->h_max ? small * factor : s->h_max;
     return OK;

@@ -54,7 +54,7 @@ static void place(const double *from, int n, int width, int at, double *to) {
 /* Move one instance of a block over a span, {t, H, h_max, tol}, to its place in b->x1; b->y and status are its own. */
 static int move_one(const struct block *b, int width, int at, double *span, double *status) {
     double *const x = b->work, *const u = x + NX, *const du = u + NU, *const p = du + NU, *const x1 = p + NP;
-    double *const a[] = {x, u, du, p, x1, b->y + at * NY, status + at * S_SIZE, x1 + NX, span};
+    double *const a[] = {x, u, du, p, x1, b->y + at * NY, status + at * S_SIZE, x1 + NX, span, 0};
     pick(b->x, NX, width, at, x);
     pick(b->u, NU, width, at, u);
     pick(b->du, NU, width, at, du);

@@ -28,7 +28,8 @@
 
 #define MAPPED (NX - 1) /* entries of x that a step maps; the last one is the step chosen last, 0 before the first */
 #define ROOM (NX > NQV + 1 ? NX : NQV + 1)
-#define WORK (2 * NZ + ROOM + SZ_W)
+#define TRIAL (2 * NZ + ROOM) /* memory to take a step in */
+#define WORK (2 * TRIAL + SZ_W)
 
 /* The arguments of a formula, and of what takes steps. */
 struct call {
@@ -51,6 +52,8 @@ struct memory {
     double *w, *z, *next, *x;
     double *status;    /* counts, see runtime.py */
     double *estimate;  /* where the estimated error of a step goes; 0: it is not wanted */
+    double *errors;    /* those of the run, see doubling.c; 0: they are not wanted */
+    double *spare;     /* memory to take a step once more in */
     struct tangent *d; /* 0: no tangents are wanted */
     int goes_on;       /* whether a step begins where the last one has ended, with the same parameters */
     int lasts;         /* whether z holds what that step left there */
@@ -67,7 +70,8 @@ static struct memory carve(double *work, double *status) {
     m.z = work;
     m.next = m.z + NZ;
     m.x = m.next + NZ;
-    m.w = m.x + ROOM;
+    m.spare = m.x + ROOM;
+    m.w = m.spare + TRIAL;
     return m;
 }
 

@@ -154,6 +154,7 @@ static inline int travel_equally(const struct call *c, long long n, double *x1, 
  * first event after a time. Neither acts yet: the code is EVENT then, and status[S_TIME] is where that is. */
 MBFMU_EXPORT int mbfmu_stride(double *const *a, double after) {
     struct memory m = carve(a[7], a[6]);
+    m.errors = a[9];
     const struct call c = {a[0], a[1], a[2], a[3], a[8][0], 0};
     const struct span span = {a[8][1], a[8][2], a[8][3], MOST_STEPS};
     double inputs[NU + 1];

@@ -1,0 +1,105 @@
+"""python -m benchmarks.accuracy: the estimated error of runs beside the true one, for models and steppers of all kinds.
+
+The true error is the largest difference from a run of the same stepper with an eighth of the step, at any output point,
+relative to the range of each variable in the run.
+"""
+
+import argparse
+import math
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import mbfmu
+from benchmarks.conditions import conditions
+from mbfmu.base.result import Result
+from mbfmu.errors import MbfmuError
+from mbfmu.kernel.errors import LEAST, SMALL
+
+MODELS = (
+    "two_link", "slider_crank", "four_bar", "crane", "driven_pendulum", "pendulum", "cart_pendulum", "heavy_top",
+    "n_four_bar", "spatial_slider_crank", "bricard", "arm6", "chain", "flyball_governor", "quarter_car", "gymnast",
+    "dc_motor", "hydraulic_servo", "rolling_disk", "bicycle", "stick_slip", "woodpecker",
+)  # fmt: skip
+"""Models of the library that start within seconds; of those with events the motion between them counts."""
+STEPPERS = ("direct", "projected", "rattle", "generalized_alpha", "gauss", "radau", "lobatto")
+STEPS = (5e-3, 2e-3)
+FINER = 8
+"""Ratio of the step to that of the true run."""
+STOP, INTERVAL = 2.0, 0.01
+
+
+class Comparison(NamedTuple):
+    """The estimated and the true error of a run, relative to the range of the worst variable."""
+
+    model: str
+    stepper: str
+    step: float
+    estimated: float
+    true: float
+
+    @property
+    def ratio(self) -> float:
+        """Estimated over true error."""
+        return self.estimated / self.true if self.true else math.nan
+
+
+def true_error(run: Result, exact: Result) -> float:
+    """Return the largest difference of two runs in what a run estimates, relative to its ranges."""
+    names = [name for name in run.error.by_variable if name in run.names and name in exact.names]
+    spans = {name: float(np.ptp(run[name])) for name in names}
+    least = max(LEAST, SMALL * max(spans.values(), default=0.0))
+    errors = (np.abs(run[name] - exact[name]).max() / max(spans[name], least) for name in names)
+    return max(map(float, errors), default=math.nan)
+
+
+def comparisons(models: tuple[str, ...], steppers: tuple[str, ...]) -> Iterator[Comparison]:
+    """Compare each model with each stepper that it runs with, in each of the steps."""
+    for model in models:
+        for stepper in steppers:
+            for step in STEPS:
+                how: dict[str, Any] = {"stepper": stepper, "output_interval": INTERVAL}
+                try:
+                    run = mbfmu.simulate(model, STOP, step=step, **how)
+                    exact = mbfmu.simulate(model, STOP, step=step / FINER, error_samples=0, **how)
+                except MbfmuError:
+                    continue  # the stepper does not run this model, or not with this step
+                if run.error.name:
+                    yield Comparison(model, stepper, step, run.error.value, true_error(run, exact))
+
+
+def within(rows: list[Comparison], factor: float) -> float:
+    """Return the part of the comparisons whose ratio is between 1 / factor and factor, in percent."""
+    return 100 * sum(1 / factor <= row.ratio <= factor for row in rows) / len(rows)
+
+
+def main() -> None:
+    """Print the table, and the parts within 10 and 30, of errors above round-off and below the range."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", nargs="*", default=MODELS)
+    parser.add_argument("--steppers", nargs="*", default=STEPPERS)
+    parser.add_argument("-o", type=Path, metavar="TABLE.md", help="write the table too")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    lines = ["| model | stepper | step, s | estimated | true | ratio |", "| --- | --- | ---: | ---: | ---: | ---: |"]
+    print(conditions(), *lines, sep="\n")
+    rows = []
+    for row in comparisons(tuple(given.models), tuple(given.steppers)):
+        rows.append(row)
+        numbers = f"{row.step:g} | {row.estimated:.1e} | {row.true:.1e} | {row.ratio:.2g}"
+        lines.append(f"| {row.model} | {row.stepper} | {numbers} |")
+        print(lines[-1], flush=True)
+    counted = [row for row in rows if 1e-12 < row.true < 1]
+    parts = f"{len(counted)} runs with true errors of 1e-12 to 1: " + ", ".join(
+        f"{within(counted, factor):.0f} % within a factor of {factor:g}" for factor in (3, 10, 30)
+    )
+    print(parts)
+    if given.o:
+        given.o.write_text("\n".join([parts, "", *lines, ""]), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

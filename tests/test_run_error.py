@@ -1,0 +1,91 @@
+"""The error of a run, estimated by step doubling: against the truth, and without a change of the motion."""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mbfmu
+from mbfmu.errors import ResultWarning, UsageError
+
+QUIET = {"output_interval": 0.02}
+
+
+def true_error(name: str, stop: float, settings: dict[str, Any], reference: dict[str, Any]) -> tuple[float, Any]:
+    """Return the largest error of a run by another run, relative to the ranges as an estimate is, and the run."""
+    run = mbfmu.simulate(name, stop, **QUIET, **settings)
+    exact = mbfmu.simulate(name, stop, error_samples=0, **QUIET, **reference)
+    errors = []
+    for key in run.error.by_variable:
+        if key in run.names:
+            span = run[key].max() - run[key].min()
+            errors.append(np.abs(run[key] - exact[key]).max() / span if span > 1e-3 else 0.0)
+    return max(errors), run
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("two_link", {"stepper": "rattle", "step": 5e-3}),
+        ("two_link", {"stepper": "direct", "step": 2e-2}),
+        ("two_link", {"stepper": "generalized_alpha", "step": 5e-3}),
+        ("two_link", {"stepper": "gauss", "step": 2e-2}),
+        ("slider_crank", {"stepper": "rattle", "step": 5e-3, "coordinates": "absolute"}),
+        ("slider_crank", {"stepper": "projected", "options": {"order": 5}, "step": 2e-2}),
+        ("four_bar", {"stepper": "radau", "step": 1e-2}),
+        ("crane", {"stepper": "projected", "step": 1e-2}),
+    ],
+)
+def test_the_estimate_is_the_true_error_within_a_factor_of_ten(name: str, settings: dict[str, Any]) -> None:
+    """By a run of order 8 with a fraction of the step, in joint coordinates."""
+    reference = {"stepper": "projected", "options": {"order": 8}, "step": 1e-3}
+    true, run = true_error(name, 2.0, settings, reference)
+    assert 0.1 < run.error.value / true < 10
+
+
+def test_the_estimate_falls_with_the_square_of_the_step_in_a_method_of_order_two() -> None:
+    run = mbfmu.simulate("pendulum", 4.0, step=0.02, stepper="rattle", error_samples=1)
+    halved = mbfmu.simulate("pendulum", 4.0, step=0.01, stepper="rattle", error_samples=1)
+    assert run.error.value / halved.error.value == pytest.approx(4, rel=0.1)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1e-5])
+@pytest.mark.parametrize("name", ["slider_crank", "woodpecker", "sampled_pid_two_link"])
+def test_a_run_has_the_same_bits_with_and_without_an_estimate(name: str, tolerance: float) -> None:
+    runs = [mbfmu.simulate(name, 0.3, tolerance=tolerance, error_samples=samples) for samples in (0, 3)]
+    assert runs[0].values.tobytes() == runs[1].values.tobytes()
+    assert runs[0].steps == runs[1].steps
+    assert math.isnan(runs[0].error.value)
+    assert runs[1].error.value > 0
+
+
+def test_the_estimate_does_not_depend_on_the_output_points() -> None:
+    errors = [mbfmu.simulate("four_bar", 0.5, output_interval=dt).error for dt in (1e-3, 2.5e-2)]
+    assert errors[0].name == errors[1].name
+    assert errors[0].value == pytest.approx(errors[1].value, rel=1e-6)
+
+
+def test_a_run_with_a_noticeable_error_says_which_variable_and_what_to_do() -> None:
+    with pytest.warns(
+        ResultWarning, match=r"estimated error of .* % of its range, most of it from t = .* smaller step"
+    ):
+        run = mbfmu.simulate("beam_pendulum", 0.2)
+    assert run.error.value > 0.01
+    assert run.error.name in run.error.by_variable
+
+
+def test_the_command_shows_the_estimate_and_takes_none_with_zero(said: Callable[..., str]) -> None:
+    assert "estimated error" in said("simulate", "two_link", "--stop", "0.1")
+    assert "estimated error" not in said("simulate", "two_link", "--stop", "0.1", "--error-samples", "0")
+    shown = json.loads(said("simulate", "two_link", "--stop", "0.1", "--json"))["error"]
+    assert 0 < shown["value"] < 1e-6
+    assert shown["name"] in shown["by_variable"]
+
+
+@pytest.mark.parametrize("samples", [-1, 10**9])
+def test_a_number_of_samples_that_makes_no_sense_is_refused(samples: int) -> None:
+    with pytest.raises(UsageError, match="whole number of steps"):
+        mbfmu.simulate("two_link", 0.1, error_samples=samples)
