@@ -11,7 +11,7 @@ enum { T, U, Y, DY, WORST };       /* Real */
 enum { N, MODE, FAULT, OUT_N, OUT_MODE, INTEGERS };
 enum { ON, OUT_ON, BOOLEANS };
 enum { EXIT = 1, CRASH, HANG, NOT_A_NUMBER, INFINITE, DISCARD, PRINT, CRASH_AT_END, TALK, LATER, REFUSE, HANG_AT_START, LOCAL,
-       FORGE, REMOVE, FLOOD, UNKNOWN };
+       FORGE, REMOVE, FLOOD, UNKNOWN, PAST, BLIND, NOMINAL, MORE };
 
 typedef struct {
     double r[WORST + 1], du;
@@ -130,7 +130,12 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
 
 /* model exchange */
 fmi2Status fmi2EnterEventMode(fmi2Component c) { return fmi2OK; }
-fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) { memset(info, 0, sizeof *info); return fmi2OK; }
+fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
+    memset(info, 0, sizeof *info);
+    info->nextEventTimeDefined = S->i[FAULT] == PAST;
+    info->nextEventTime = S->r[T] - 1.0;
+    return fmi2OK;
+}
 fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) { return fmi2OK; }
 fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean a, fmi2Boolean *event, fmi2Boolean *end) {
     *event = *end = 0;
@@ -142,7 +147,17 @@ fmi2Status fmi2SetTime(fmi2Component c, fmi2Real t) {
     return fmi2OK;
 }
 fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real x[], size_t n) { S->r[Y] = x[0]; return fmi2OK; }
-fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t n) { x[0] = S->r[Y]; return fmi2OK; }
+fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t n) {
+    x[0] = S->r[Y];
+    if (S->i[FAULT] == MORE) x[1] = x[2] = 0.0;
+    return fmi2OK;
+}
 fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real dx[], size_t n) { dx[0] = S->r[U]; return fmi2OK; }
-fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n) { return fmi2OK; }
-fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[], size_t n) { x[0] = 1.0; return fmi2OK; }
+fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real z[], size_t n) {
+    if (n) z[0] = S->i[FAULT] == BLIND && S->r[T] > 5.5 ? NAN : 1.0;
+    return fmi2OK;
+}
+fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[], size_t n) {
+    x[0] = S->i[FAULT] == NOMINAL ? 0.0 : 1.0;
+    return fmi2OK;
+}

@@ -31,7 +31,7 @@ from mbfmu.run.inputs import courses
 SOURCE = Path(__file__).with_name("foreign.c")
 STANDARD = Path(mbfmu.__file__).parent / "fmu" / "native" / "standard"
 EXIT, CRASH, HANG, NAN, INFINITE, DISCARD, PRINT, CRASH_AT_END, TALK, LATER, REFUSE, HANG_AT_START, LOCAL = range(1, 14)
-FORGE, REMOVE, FLOOD, UNKNOWN = range(14, 18)
+FORGE, REMOVE, FLOOD, UNKNOWN, PAST, BLIND, NOMINAL, MORE = range(14, 22)
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 XML = """<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="2.0" modelName="Foreign" guid="{f}" variableNamingConvention="structured">
@@ -273,6 +273,7 @@ def test_an_fmu_with_steps_of_one_length_gets_no_other(make: Maker) -> None:
             (INFINITE, StepError, r"output y is inf at t = 0\.26 s"),
             (DISCARD, StepError, r"stopped at t = 0\.25 s: it discarded the step"),
             (REFUSE, FmuError, r"failed at t = 0\.25 s: no more 0$"),
+            (UNKNOWN, FmuError, r"failed at t = 0\.25 s: fmi2DoStep failed with status -3 \(illegal return code\)"),
             (REMOVE, FmuError, r"cannot be run: it removed or changed the files of its run: No such file"),
         ],
         lambda fault, *_: fault != HANG_AT_START,
@@ -492,6 +493,78 @@ def test_an_fmu_for_model_exchange_is_integrated_and_supervised(make: Maker) -> 
     np.testing.assert_allclose(run["y"], np.sin(run.time - 5.0), rtol=0, atol=2e-4)
     with pytest.raises(FmuError, match=r"the FMU ended the process \(SIGSEGV\)"):
         mbfmu.simulate(path, 7.0, values={"fault": CRASH})
+
+
+INDICATOR = ('modelName="Foreign"', 'modelName="Foreign" numberOfEventIndicators="1"')
+
+
+def exchanged(make: Maker) -> Path:
+    """Make the FMU for model exchange alone, with an event indicator, from 5 s on."""
+    return make(
+        (CO[: CO.index(" canHandle")] + FREE + RAMPS, EXCHANGE[: EXCHANGE.index(" canHandle")]), FIVE, INDICATOR
+    )
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (PAST, r"at t = 5 s it gives 4 s as the time of its next event, which is not ahead"),
+        (NOMINAL, r"the nominal value of its state 1 is 0: 1 is used"),
+    ],
+)
+def test_nonsense_of_model_exchange_that_can_be_mended_is_a_notice(fault: int, said: str, make: Maker) -> None:
+    with pytest.warns(ResultWarning, match=said):
+        run = mbfmu.simulate(exchanged(make), 7.0, inputs={"u": "cos(time - 5)"}, values={"fault": fault})
+    np.testing.assert_allclose(run["y"], np.sin(run.time - 5.0), rtol=0, atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (BLIND, r"failed at t = 5\.\d+ s: its event indicator 1 is nan at t = 5\.\d+ s$"),
+        (MORE, r": it has 3 continuous states, and its description lists 1$"),
+    ],
+)
+def test_nonsense_of_model_exchange_that_cannot_be_mended_ends_the_run(fault: int, said: str, make: Maker) -> None:
+    with pytest.raises(FmuError, match=said):
+        mbfmu.simulate(exchanged(make), 7.0, values={"fault": fault})
+
+
+def test_an_fmu_for_both_uses_is_run_by_the_requested_one(make: Maker) -> None:
+    exchange = '<ModelExchange modelIdentifier="foreign"/>\n  <CoSimulation'
+    path = make(("<CoSimulation", exchange))
+    inputs: Any = {"u": "cos(10*time)"}
+    default, stepped, integrated = (
+        mbfmu.simulate(path, 1.0, output_interval=0.1, inputs=inputs, kind=kind, tolerance=tolerance)
+        for kind, tolerance in ((None, None), ("cs", None), ("me", 1e-8))
+    )
+    np.testing.assert_array_equal(default.values, stepped.values)
+    np.testing.assert_allclose(integrated["y"], np.sin(10 * integrated.time) / 10, rtol=0, atol=2e-4)
+    assert not np.array_equal(integrated["y"], stepped["y"])
+    with pytest.raises(FmuError, match="is for co-simulation only: leave out --kind, or use --kind cs"):
+        mbfmu.simulate(make(), 1.0, kind="me")
+    with pytest.raises(UsageError, match="the kind is 'se'; it must be cs"):
+        mbfmu.simulate(path, 1.0, kind="se")
+    with pytest.raises(UsageError, match=r"--kind and --no-validate are for an \.fmu"):
+        mbfmu.simulate("pendulum", 1.0, kind="cs")
+
+
+def test_an_fmu_that_breaks_the_schema_runs_on_request(make: Maker) -> None:
+    path = make(('startTime="0" stopTime="1"', 'startTime="0" end="1" stopTime="1"'))
+    with pytest.raises(FmuError, match=r"breaks the XML schema of FMI 2\.0.*--no-validate"):
+        mbfmu.simulate(path, 1.0)
+    assert mbfmu.simulate(path, 1.0, inputs={"u": 1.0}, validate=False)["y"][-1] == pytest.approx(1.0)
+
+
+def test_a_library_for_another_processor_or_system_is_told_as_that(make: Maker) -> None:
+    for machine, name in ((183, "aarch64"), (40, "arm")):
+        head = bytearray(make.library)
+        head[18:20] = machine.to_bytes(2, "little")
+        with pytest.raises(FmuError, match=rf"its library for {fmpy.platform} is for another processor \({name}, not "):
+            mbfmu.simulate(make(library=bytes(head)), 1.0)
+    path = _members(make.folder / "windows.fmu", ("binaries/win64/foreign.dll", b"MZ"))
+    with pytest.raises(FmuError, match=r"no library for this platform \(\w+\), only for win64$"):
+        mbfmu.simulate(path, 1.0)
 
 
 FMI_1 = """<?xml version="1.0" encoding="UTF-8"?>

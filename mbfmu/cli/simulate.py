@@ -9,8 +9,21 @@ import typer
 from rich.table import Table
 
 import mbfmu
-from mbfmu.cli.choices import EnergyBalance, ErrorSamples, ModelOrFmu, ResultFile, Show, Timeout, number, pairs, present
+from mbfmu.cli.choices import (
+    EnergyBalance,
+    ErrorSamples,
+    Kind,
+    ModelOrFmu,
+    ResultFile,
+    Show,
+    Timeout,
+    Validate,
+    number,
+    pairs,
+    present,
+)  # fmt: skip
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import RunOptions
 from mbfmu.cli.sources import GuessedSource, check_files, shown_names
 from mbfmu.errors import UsageError
@@ -54,18 +67,27 @@ class SimulateSource(GuessedSource):
         return number("--start", self.start) if self.start and not self.start_file else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class FmuOptions(OptionGroup):
+    """The way in which an FMU is run."""
+
+    timeout: Timeout = None
+    kind: Kind = None
+    validate: Validate = True
+
+
 def simulate(
     tell: Tell,
     *,
     stop: Annotated[float, typer.Option("--stop", metavar="T", help="stop time, s")],
     run: RunOptions,
     source: SimulateSource,
+    fmu: FmuOptions,
     energy_balance: EnergyBalance = False,
     error_samples: ErrorSamples = OFTEN,
     output: ResultFile = None,
     show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
-    timeout: Timeout = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy in a process of its own."""
     start = source.start_time
@@ -85,7 +107,9 @@ def simulate(
         error_samples=error_samples,
         show=shown_names(show),
         start=start,
-        timeout=timeout,
+        timeout=fmu.timeout,
+        kind=fmu.kind,
+        validate=fmu.validate,
         progress=lambda fraction: tell("simulate", fraction),
         **run.named(),
     )

@@ -7,6 +7,7 @@ event mode if it has one; one for model exchange is integrated over them.
 
 import json
 import os
+import sys
 import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ from mbfmu.fmi.scalars import scalars
 
 PAUSE = 0.1
 """Seconds between two lines of progress."""
+PROCESSORS = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv"}
+"""Names of processors by their numbers in the format ELF."""
 PATIENCE = 0.002
 """Time between two checks whether the next rows of inputs are there, s."""
 
@@ -44,7 +47,7 @@ def run(path: Path) -> None:
     report = begin()
     job = json.loads(path.read_text(encoding="utf-8"))
     messages = Messages(lambda text: report(message=text))
-    unit = _Unit(job["fmu"], messages)
+    unit = _Unit(job["fmu"], messages, job["exchange"])
     for index in count(job["first"]):
         folder = path.parent / f"run{index}"
         _wait_for(folder / "plan.json")
@@ -73,10 +76,11 @@ class _Unit:
     Args:
         folder: folder that it is unpacked to.
         messages: messages of the FMU.
+        exchange: whether it is used for model exchange, though it may be for co-simulation too.
     """
 
-    def __init__(self, folder: str, messages: Messages) -> None:
-        self._folder, self._messages = folder, messages
+    def __init__(self, folder: str, messages: Messages, exchange: bool) -> None:
+        self._folder, self._messages, self._exchange = folder, messages, exchange
         self._instance: Any = None
         self._description: Any = None
 
@@ -126,17 +130,23 @@ class _Unit:
         if self._instance is not None:
             return
         self._description = scalars(fmpy.read_model_description(self._folder, validate=False))
-        able, remote = can_simulate(fmpy.supported_platforms(self._folder))
+        platforms = fmpy.supported_platforms(self._folder)
+        able, remote = can_simulate(platforms)
         if not able:
-            raise Failure(f": it has no library for this platform ({fmpy.platform})")
+            only = f", only for {', '.join(platforms)}" if platforms else ""
+            raise Failure(f": it has no library for this platform ({fmpy.platform}){only}")
         if remote:
             add_remoting(self._folder, host_platform=fmpy.platform, remote_platform=remote)
+        if self._exchange:
+            self._description.coSimulation = None
         about = self._description.coSimulation or self._description.modelExchange
         name = about.modelIdentifier
+        if not remote:
+            _check_processor(self._folder, name)
         self._instance = instantiate(self._folder, self._description, name, self._messages.note, events=True)
 
 
-def _events(instance: Any, description: Any) -> Events | None:
+def _events(instance: Any, description: Any, messages: Messages) -> Events | None:
     """Return the events of an instance that uses its event mode; None for others.
 
     FMUs of mbfmu return early at their samplings, so steps need not end there, and have the bits of longer ones.
@@ -148,7 +158,8 @@ def _events(instance: Any, description: Any) -> Events | None:
         for item in description.modelVariables
         if item.type == "Clock" and item.causality == "input" and item.intervalVariability in PERIODIC
     ]
-    return Events(instance, clocks, stops=(description.generationTool or "").startswith("mbfmu"))
+    stops = (description.generationTool or "").startswith("mbfmu")
+    return Events(instance, clocks, stops=stops, tell=messages.add)
 
 
 def follow(
@@ -185,11 +196,11 @@ def follow(
         reached = time
         tell(time)
 
-    events = _events(instance, description)
+    events = _events(instance, description, messages)
     with _beginning(messages):
         _initialise(instance, description, plan, events)
         if description.coSimulation is None:
-            points = _exchanged(instance, description, plan, inputs, rows, told)
+            points = _exchanged(instance, description, plan, inputs, rows, told, messages)
         else:
             points = _stepped(instance, description, plan, inputs, rows, told, events)
         record.take(plan.start)
@@ -209,7 +220,7 @@ def follow(
 
 def _exchanged(
     instance: Any, description: Any, plan: Plan, inputs: Sequence[Any], rows: Iterable[Sequence[float]],
-    tell: Callable[[float], None],
+    tell: Callable[[float], None], messages: Messages,
 ) -> Iterator[float]:  # fmt: skip
     """Return the output points of an instance for model exchange, which is integrated as they are read."""
     setters = [
@@ -221,7 +232,8 @@ def _exchanged(
         setter, reference, value_of = setters[index]
         setter(reference, [value_of(value)])
 
-    exchange = Integration(instance, description, inputs, rows, give, (plan.start, plan.stop), plan.tolerance)
+    span = (plan.start, plan.stop)
+    exchange = Integration(instance, description, inputs, rows, give, span, plan.tolerance, messages.add)
 
     def points() -> Iterator[float]:
         yield from exchange.points(tell)
@@ -247,6 +259,27 @@ def _stepped(
             step(instance, time, size, asynchronous)
         else:
             _step_over(events, time, size)
+
+
+def _check_processor(folder: str, identifier: str) -> None:
+    """Raise a Failure if the library of an FMU is of the format ELF for another processor than this process."""
+    for platform in (fmpy.platform, fmpy.platform_tuple):
+        path = Path(folder, "binaries", platform, identifier + fmpy.sharedLibraryExtension)
+        if path.is_file():
+            heads = [_head(path), _head(Path(sys.executable))]
+            if all(head.startswith(b"\x7fELF") for head in heads) and len({_processor(head) for head in heads}) > 1:
+                names = [PROCESSORS.get(machine, f"number {machine}") for _, machine in map(_processor, heads)]
+                raise Failure(f": its library for {platform} is for another processor ({names[0]}, not {names[1]})")
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(20)
+
+
+def _processor(head: bytes) -> tuple[int, int]:
+    """Return class (bits) and machine of a file of the format ELF, by its first bytes."""
+    return head[4], int.from_bytes(head[18:20], "little" if head[5] == 1 else "big")
 
 
 def _step_over(events: Events, time: float, size: float) -> None:

@@ -38,6 +38,13 @@ def settle(slave: Any) -> tuple[bool, float]:
     raise Endless(f"the discrete states still need another update after {ITERATIONS} calls")
 
 
+def out_of_order(following: float, time: float) -> str:
+    """Return what is wrong with the time of the next event that an FMU gives at a time, s; empty: nothing."""
+    if following >= time - SAME * max(1.0, abs(time)):
+        return ""
+    return f"at t = {time:g} s it gives {following:g} s as the time of its next event, which is not ahead"
+
+
 class Events:
     """The events of an instance for co-simulation by FMI 3.0.
 
@@ -47,14 +54,16 @@ class Events:
         triggered: value references of clocks that it activates itself.
         used: whether it was made with event mode.
         stops: whether it returns early at ticks and at the next event; otherwise steps end there.
+        tell: called with what is wrong with the time of the next event.
     """
 
     def __init__(
         self, slave: Any, clocks: Sequence[int] = (), triggered: Sequence[int] = (), used: bool = True,
-        stops: bool = False,
+        stops: bool = False, tell: Callable[[str], None] = lambda _: None,
     ) -> None:  # fmt: skip
         self._slave, self._references, self._triggered = slave, list(clocks), list(triggered)
-        self._used, self._stops = used, stops
+        self._used, self._stops, self._tell = used, stops, tell
+        self._disordered = False  # whether the time of a next event was not ahead
         self._clocks: list[tuple[int, float, float]] = []  # value reference, first tick and interval, s
         self.next = math.inf
         """Time of the next event that the FMU has told, s."""
@@ -80,6 +89,9 @@ class Events:
         self.ended, self.next = settle(self._slave)
         if self.ended:
             return
+        if (text := out_of_order(self.next, time)) and not self._disordered:
+            self._tell(text)
+            self._disordered = True
         self.active = list(map(bool, self._slave.getClock(self._triggered))) if self._triggered else []
         self._slave.enterStepMode()
 

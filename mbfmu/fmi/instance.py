@@ -1,7 +1,7 @@
 """An instance of an FMU of any version behind the calls of FMI 2.0, and what it says."""
 
 from collections.abc import Callable
-from ctypes import byref
+from ctypes import byref, c_int
 from time import sleep
 from typing import Any
 
@@ -16,6 +16,7 @@ from fmpy.fmi2 import (
     fmi2CallbackLoggerTYPE,
     fmi2DoStepStatus,
     fmi2Error,
+    fmi2OK,
     fmi2Pending,
     fmi2Warning,
 )
@@ -59,6 +60,10 @@ class Messages(list[str]):
             self._told += 1
             self._tell(text)
 
+    def add(self, text: str) -> None:
+        """Keep a finding on the FMU as if it had given a warning itself."""
+        self.note(None, None, fmi2Warning, None, text.encode())
+
     def clear(self) -> None:
         """Remove all messages, for another run."""
         super().clear()
@@ -90,14 +95,14 @@ def instantiate(
         "instanceName": name,
     }
     if not description.fmiVersion.startswith("3."):
-        slave = (FMU2Slave if steps else FMU2Model)(**made)
+        slave = watched((FMU2Slave if steps else FMU2Model)(**made))
         slave.instantiate(callbacks=callbacks_of(note, printf=alone), loggingOn=True)
         return slave
 
     def log(environment: Any, status: int, category: Any, message: Any) -> None:
         note(environment, name, status, category, message)
 
-    slave = (FMU3Slave if steps else FMU3Model)(**made)
+    slave = watched((FMU3Slave if steps else FMU3Model)(**made))
     events = events and has_event_mode(description)
     try:
         slave.instantiate(loggingOn=True, logMessage=log, **(EVENTS if events else {}))
@@ -107,6 +112,21 @@ def instantiate(
         events = False
         slave.instantiate(loggingOn=True, logMessage=log)
     return Scalars(slave, starts_of(description), events)
+
+
+def watched(slave: Any) -> Any:
+    """Return an instance of FMPy whose functions raise an error for a status that the standard does not have too."""
+    call = slave._call
+    statuses = {name for name, function in slave._functions.items() if function.restype is c_int}
+
+    def checked(name: str, *arguments: Any) -> Any:
+        result = call(name, *arguments)
+        if name in statuses and not fmi2OK <= result <= fmi2Pending:
+            raise FMICallException(function=name, status=result)
+        return result
+
+    slave._call = checked
+    return slave
 
 
 def callbacks_of(logger: Callable[..., None], printf: bool = True) -> Any:

@@ -6,13 +6,14 @@ Inputs follow the rows of the run: lines over each, and what does not go on from
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from ctypes import c_double
 from typing import Any
 
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2Discard
 from fmpy.sundials import CVodeSolver
 
-from mbfmu.fmi.events import settle
+from mbfmu.fmi.events import out_of_order, settle
 
 TOLERANCE = 1e-5
 """Relative tolerance where neither the user nor the FMU names one."""
@@ -24,6 +25,10 @@ MET = 1e-12
 """Distance, relative to the time of a run, within which a time is reached."""
 ENDLESS = 1000
 """Largest number of events in a row at one time."""
+SPARE = 64
+"""Numbers behind an array in which it shows whether an FMU fills more than it has."""
+MARK = -1.2345678901234567e-289
+"""A number that no FMU gives."""
 JUMP = 1e-9
 """Difference between two values of an input, relative to 1 and their size, from which it jumps."""
 
@@ -32,6 +37,14 @@ class Lost(Exception):  # noqa: N818 - it tells how a run ended
     """A point from which the solver cannot go on, as the FMU discards it; a master takes it as a discarded step."""
 
     status = fmi2Discard
+
+
+class Contradiction(Exception):  # noqa: N818 - it ends a run with its text
+    """An FMU that is not what its description says."""
+
+
+class WithoutSign(Exception):  # noqa: N818 - it ends a run with its text
+    """An event indicator that is no finite number."""
 
 
 class _Solver(CVodeSolver):  # type: ignore[misc]
@@ -44,8 +57,19 @@ class _Solver(CVodeSolver):  # type: ignore[misc]
         return self._tried(super().f, t, y, ydot, user_data)
 
     def g(self, t: float, y: Any, gout: Any, user_data: Any) -> int:
-        """Give the event indicators."""
-        return self._tried(super().g, t, y, gout, user_data)
+        """Give the event indicators.
+
+        Raises:
+            WithoutSign: one of them is not finite, so that its sign says nothing.
+        """
+        return self._tried(self._indicators, t, y, gout, user_data)
+
+    def _indicators(self, t: float, y: Any, gout: Any, user_data: Any) -> int:
+        status: int = super().g(t, y, gout, user_data)
+        for k in range(self.nz):
+            if not math.isfinite(gout[k]):
+                raise WithoutSign(f"its event indicator {k + 1} is {gout[k]:g} at t = {t:g} s")
+        return status
 
     def _tried(self, function: Callable[..., int], *arguments: Any) -> int:
         try:
@@ -89,13 +113,18 @@ class Integration:
         give: sets one of the inputs, by its number, to a value.
         span: begin and end of the run, s.
         tolerance: relative tolerance; None: that of the FMU's default experiment.
+        remark: called with what is wrong with the FMU though the run goes on.
+
+    Raises:
+        Contradiction: the FMU has other numbers of states or event indicators than its description.
     """
 
     def __init__(
         self, instance: Any, description: Any, inputs: Sequence[Any], rows: Iterable[Sequence[float]],
         give: Callable[[int, float], None], span: tuple[float, float], tolerance: float | None,
+        remark: Callable[[str], None] = lambda _: None,
     ) -> None:  # fmt: skip
-        self._instance, self._give = instance, give
+        self._instance, self._give, self._remark = instance, give, remark
         self._moving = [index for index, item in enumerate(inputs) if is_continuous(item)]
         self._n = len(inputs)
         self._rows = list(rows)
@@ -108,11 +137,13 @@ class Integration:
         self._near = MET * max(map(abs, span))
         self._completes = description.modelExchange.needsCompletedIntegratorStep
         self._next = math.inf  # time of the next event
+        self._disordered = False  # whether such a time was not ahead
         self.ended = False
         """Whether the FMU has asked for the end of the run."""
-        self._update()
+        self._update(span[0])
         if self.ended:
             return
+        self._check_numbers(description)
         self._begin_piece(span[0])
         self._at(span[0])
         experiment = description.defaultExperiment
@@ -125,7 +156,7 @@ class Integration:
             set_x=instance.setContinuousStates,
             get_dx=instance.getDerivatives,
             get_z=instance.getEventIndicators,
-            get_nominals=instance.getNominalsOfContinuousStates,
+            get_nominals=self._nominals,
             set_time=self._at,
             input=_Nothing(),
             startTime=span[0],
@@ -175,18 +206,55 @@ class Integration:
             for index in self._moving:
                 self._give(index, row[2 + index] + row[2 + self._n + index] * (time - row[0]))
 
-    def _update(self) -> None:
+    def _update(self, time: float) -> None:
         """Do updates of the discrete states in event mode, and go on to the continuous-time mode."""
         self.ended, self._next = settle(self._instance)
-        if not self.ended:
-            self._instance.enterContinuousTimeMode()
+        if self.ended:
+            return
+        if text := out_of_order(self._next, time):
+            self._next = math.inf
+            if not self._disordered:
+                self._remark(text)
+            self._disordered = True
+        self._instance.enterContinuousTimeMode()
+
+    def _check_numbers(self, description: Any) -> None:
+        """Check that the FMU has as many states and event indicators as its description says.
+
+        Raises:
+            Contradiction: it has not.
+        """
+        states, indicators = description.numberOfContinuousStates, description.numberOfEventIndicators
+        functions = (
+            ("getContinuousStates", states, "continuous states"),
+            ("getDerivatives", states, "derivatives"),
+            ("getNominalsOfContinuousStates", states, "nominal values"),
+            ("getEventIndicators", indicators, "event indicators"),
+        )
+        for name, n, quantity in functions:
+            if not n:
+                continue
+            # what the FMU fills shows how many it has, whatever number it is asked for
+            values = (c_double * (n + SPARE))(*[MARK] * (n + SPARE))
+            getattr(self._instance, name)(values, n)
+            filled = max((k for k, value in enumerate(values, 1) if value != MARK), default=0)
+            if filled != n:
+                raise Contradiction(f"it has {filled} {quantity}, and its description lists {n}")
+
+    def _nominals(self, values: Any, n: int) -> None:
+        """Put the nominal values of the states into an array; those that are not positive and finite become 1."""
+        self._instance.getNominalsOfContinuousStates(values, n)
+        for k in range(n):
+            if not 0.0 < values[k] < math.inf:
+                self._remark(f"the nominal value of its state {k + 1} is {values[k]:g}: 1 is used")
+                values[k] = 1.0
 
     def _event(self, time: float, inputs: Sequence[float] = ()) -> None:
         """Go through an event, at which inputs may get other values, and begin anew."""
         self._instance.enterEventMode()
         for index, value in enumerate(inputs):
             self._give(index, value)
-        self._update()
+        self._update(time)
         if not self.ended:
             self._solver.reset(time)
 

@@ -35,6 +35,12 @@ def check_step(step: Any) -> None:
         raise UsageError(f"the step is {reprlib.repr(step)} s; it must be a positive number, such as 0.001")
 
 
+def check_kind(kind: str | None) -> None:
+    """Raise a UsageError if a use of an FMU is neither ``cs`` nor ``me``."""
+    if kind not in (None, "cs", "me"):
+        raise UsageError(f"the kind is {reprlib.repr(kind)}; it must be cs for co-simulation or me for model exchange")
+
+
 def check_tolerance(tolerance: float) -> None:
     """Raise a UsageError if a tolerance is not one with which steps are equal or chosen."""
     if not 0 <= tolerance <= LARGEST_TOLERANCE:
@@ -130,6 +136,16 @@ TIMEOUT = Described(
     "seconds after which an .fmu that does not answer is ended; None: 60",
     option="--timeout S",
     help="end an .fmu that does not answer for S seconds; default: 60",
+)
+KIND = Described(
+    "use of an .fmu: ``cs`` for co-simulation, ``me`` for model exchange; None: co-simulation if it has both",
+    option="--kind cs|me",
+    help="use an .fmu for co-simulation or for model exchange; default: co-simulation if it has both",
+)
+VALIDATE = Described(
+    "whether an .fmu whose description breaks the XML schema is an error",
+    option="--validate/--no-validate",
+    help="refuse an .fmu whose description breaks the XML schema, or run it all the same",
 )
 PROGRESS = Described("called with the fraction done")
 

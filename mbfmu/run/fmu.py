@@ -18,6 +18,7 @@ from mbfmu.fmi.archive import DESCRIPTION, Archive, read_archive
 from mbfmu.fmi.events import PERIODIC
 from mbfmu.fmi.fault import one_line
 from mbfmu.fmi.plan import VALUES, Plan, has_event_mode
+from mbfmu.fmi.reading import KINDS
 from mbfmu.fmi.scalars import ScalarIndex, fits, scalars
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.kernel.limits import CLOSE
@@ -30,23 +31,25 @@ TIMEOUT = 60.0
 """Seconds after which an FMU that does nothing is ended."""
 
 
-def read_fmu(path: Path, content: bytes | None = None) -> Any:
+def read_fmu(path: Path, content: bytes | None = None, *, kind: str | None = None, validate: bool = True) -> Any:
     """Return FMPy's model description of an .fmu file, with the scalar variables that a master of FMI 2.0 sees.
 
     Args:
         path: path of the file.
         content: its bytes if they are known.
+        kind: use, a key of `KINDS`, to which the description is reduced; None: all that the FMU has.
+        validate: whether a description that breaks the XML schema is an error.
 
     Raises:
         FmuError: the file is missing, unsafe to unpack, of another version than FMI 2.0 and 3.0, for scheduled
-            execution alone, breaks the schema, or FMPy cannot read it.
+            execution alone, not for the requested use, breaks the schema, or FMPy cannot read it.
     """
     import fmpy
 
     if content is None and not path.is_file():
         raise FmuError(f"there is no FMU '{path}'")
     archive = read_archive(path, content)
-    root = _root_of(path, archive)
+    root = _root_of(path, archive, validate)
     try:
         description = fmpy.read_model_description(BytesIO(archive.data), validate=False)
         if description.modelExchange is not None:
@@ -59,10 +62,26 @@ def read_fmu(path: Path, content: bytes | None = None) -> Any:
         raise FmuError(f"'{path}' is not an FMU that FMPy can read: {one_line(str(error))}") from None
     if description.coSimulation is None and description.modelExchange is None:
         raise FmuError(f"'{path}' is for scheduled execution alone: have its tool export it for co-simulation")
+    if kind is not None:
+        _reduce(path, description, kind)
     return description
 
 
-def _root_of(path: Path, archive: Archive) -> Any:
+def _reduce(path: Path, description: Any, kind: str) -> None:
+    """Reduce FMPy's model description to a use of the FMU.
+
+    Raises:
+        FmuError: the FMU is not for it.
+    """
+    uses = {"cs": description.coSimulation, "me": description.modelExchange}
+    if uses[kind] is None:
+        (other,) = uses.keys() - {kind}
+        raise FmuError(f"'{path}' is for {KINDS[other][1]} only: leave out --kind, or use --kind {other}")
+    description.coSimulation = uses["cs"] if kind == "cs" else None
+    description.modelExchange = uses["me"] if kind == "me" else None
+
+
+def _root_of(path: Path, archive: Archive, validate: bool) -> Any:
     """Return the root of the description of an FMU; see `read_fmu` for errors."""
     from mbfmu.fmi import xml  # only FMUs need lxml
 
@@ -75,13 +94,15 @@ def _root_of(path: Path, archive: Archive) -> Any:
         )
     if fault is not None:
         raise FmuError(f"'{path}' cannot be read: {DESCRIPTION}: {fault}")
-    root, breaches = xml.validate(data, root)
+    breaches = None
+    if validate:
+        root, breaches = xml.validate(data, root)
     if breaches is not None:
         text, line = next(breaches, ("it breaks the schema", None))
         where = "" if line is None else f", line {line}"
         raise FmuError(
             f"'{path}': {DESCRIPTION}{where} breaks the XML schema of FMI {root.get('fmiVersion')}: "
-            f"{one_line(text)}; see mbfmu check"
+            f"{one_line(text)}; see mbfmu check, and --no-validate"
         )
     return root
 

@@ -153,7 +153,8 @@ class FmuProcess:
         (folder / "part").write_text(json.dumps({"plan": asdict(run.plan), "last": last}), encoding="utf-8")
         os.replace(folder / "part", folder / "plan.json")
         if self._process is None:
-            job = {"fmu": str(self._folder / "fmu"), "first": self._count}
+            exchange = run.description.coSimulation is None
+            job = {"fmu": str(self._folder / "fmu"), "first": self._count, "exchange": exchange}
             self._process = Supervised("mbfmu.fmi.drive", job, self._folder, self._heard)
         self._count += 1
         return feed

@@ -43,6 +43,8 @@ class SimulateArguments(RunSettings):
         Described("begin of the run of an .fmu", unit="s", more="; None: the start time of its DefaultExperiment"),
     ] = None
     timeout: Annotated[float | None, settings.TIMEOUT] = None
+    kind: Annotated[str | None, settings.KIND] = None
+    validate: Annotated[bool, settings.VALIDATE] = True
     progress: Annotated[Progress | None, settings.PROGRESS] = None
 
 
@@ -64,6 +66,8 @@ def simulate(run: SimulateArguments) -> Result:
         return _warned(_of_fmu(run, Path(run.model), report))
     if not (run.start is None and run.timeout is None):
         raise UsageError("--start and --timeout are for an .fmu: a model runs from 0")
+    if not (run.kind is None and run.validate):
+        raise UsageError("--kind and --no-validate are for an .fmu")
     if not (math.isfinite(run.stop) and run.stop > 0):
         raise UsageError(f"the stop time is {run.stop} s; it must be a positive number")
     settings.check_samples(run.error_samples)
@@ -84,7 +88,8 @@ def _of_fmu(run: SimulateArguments, path: Path, report: Progress) -> Result:
         )
     if not (run.timeout is None or run.timeout > 0):
         raise UsageError(f"the timeout is {run.timeout} s; it must be a positive number")
-    description = read_fmu(path)
+    settings.check_kind(run.kind)
+    description = read_fmu(path, kind=run.kind, validate=run.validate)
     texts, rest = worded(description, run.inputs or {})
     wanted = fmu_run(
         path, description, run.stop, run.step, run.tolerance, run.output_interval, {**(run.values or {}), **texts},

@@ -9,7 +9,7 @@ from fmpy.fmi3 import FMU3Slave
 
 from mbfmu.fmi.calls import Scalars
 from mbfmu.fmi.events import settle
-from mbfmu.fmi.instance import step
+from mbfmu.fmi.instance import step, watched
 
 Outputs = dict[str, Any]
 Variable = dict[str, Any]
@@ -40,8 +40,10 @@ class Instance:
     @classmethod
     def library(cls, job: dict[str, Any], name: str = "check") -> Any:
         """Load the library; the functions of its interface are looked for."""
-        return cls.interfaces[job["version"]](
-            guid=job["guid"], modelIdentifier=job["identifier"], unzipDirectory=job["folder"], instanceName=name
+        return watched(
+            cls.interfaces[job["version"]](
+                guid=job["guid"], modelIdentifier=job["identifier"], unzipDirectory=job["folder"], instanceName=name
+            )
         )
 
     def free(self) -> None:
