@@ -77,6 +77,8 @@ def _write_parquet(columns: Columns) -> bytes:
     import pyarrow.parquet
 
     def array(column: Any) -> Any:
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iu":
+            return pyarrow.array(column)
         numbers = isinstance(column, np.ndarray) or not any(isinstance(cell, str) for cell in column)
         return pyarrow.array(column, pyarrow.float64() if numbers else pyarrow.string())
 

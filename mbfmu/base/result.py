@@ -114,6 +114,7 @@ class Result:
         notices: what is wrong with the values by a noticeable part, a sentence each.
         stepper: the stepper with its options; empty if unknown.
         reason: the reason for the stepper.
+        whole: exact values by name of integers of more than 53 bits, which `values` rounds; files have them.
         error: the estimated error of the run.
     """
 
@@ -128,6 +129,7 @@ class Result:
     notices: tuple[str, ...] = ()
     stepper: str = ""
     reason: str = ""
+    whole: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     error: RunError = field(default_factory=RunError)
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
@@ -204,7 +206,7 @@ class Result:
             UsageError: the path has another ending, or a library for it is not installed.
             MbfmuError: the file cannot be written.
         """
-        columns = {name: self.values[:, index] for index, name in enumerate(self.names)}
+        columns = {name: self.values[:, index] for index, name in enumerate(self.names)} | dict(self.whole)
         return write_columns(Path(path), {"time": self.time, **columns})
 
 

@@ -1,6 +1,7 @@
 """Runs of an FMU, each from a plan and rows that say what to do to a table of numbers.
 
-A row holds a time, the length of a step, and the values and the rates of the inputs that change. A row whose length is
+A row holds a time, the length of a step, and the values and the rates of the inputs that change; the rate of a whole
+number is what its value, a floating-point number, lacks of an integer of 64 bits. A row whose length is
 zero is an output point: the inputs are given, and the variables recorded. An FMU for co-simulation does the steps, with
 event mode if it has one; one for model exchange is integrated over them.
 """
@@ -54,11 +55,13 @@ def run(path: Path) -> None:
         task = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         messages.clear()
         try:
-            table, seconds = unit.table(Plan(**task["plan"]), folder, report)
+            record, seconds = unit.record(Plan(**task["plan"]), folder, report)
         except Failure as error:
             report(failed=str(error), refused=error.refused)
             break
-        np.save(folder / "table.npy", table)
+        np.save(folder / "table.npy", record.table)
+        if record.rests.any():
+            np.save(folder / "rests.npy", record.rests)
         report(done=True, seconds=seconds)
         try:
             unit.end(free=task["last"])
@@ -84,8 +87,8 @@ class _Unit:
         self._instance: Any = None
         self._description: Any = None
 
-    def table(self, plan: Plan, folder: Path, report: Callable[..., None]) -> tuple[Table, float]:
-        """Return the table of a run, and the seconds it took.
+    def record(self, plan: Plan, folder: Path, report: Callable[..., None]) -> tuple[Record, float]:
+        """Return the record of a run, and the seconds it took.
 
         Args:
             plan: the plan.
@@ -110,8 +113,8 @@ class _Unit:
         instance, description, messages = self._instance, self._description, self._messages
         started = clock.perf_counter()
         rows = _read(folder, 2 + 2 * len(plan.driven), report)
-        table = follow(instance, description, plan, rows, messages, tell)
-        return table, clock.perf_counter() - started
+        record = recorded(instance, description, plan, rows, messages, tell)
+        return record, clock.perf_counter() - started
 
     def end(self, free: bool) -> None:
         """End a run of the instance, and the instance too if it is to be freed."""
@@ -163,13 +166,20 @@ def _events(instance: Any, description: Any, messages: Messages) -> Events | Non
 
 
 def follow(
+    instance: Any, description: Any, plan: Plan, rows: Iterable[Sequence[float]], messages: Messages
+) -> Table:  # fmt: skip
+    """Return time and recorded variables of a run, shape (n_t, 1 + n_shown); see `recorded`."""
+    return recorded(instance, description, plan, rows, messages).table
+
+
+def recorded(
     instance: Any,
     description: Any,
     plan: Plan,
     rows: Iterable[Sequence[float]],
     messages: Messages,
     tell: Callable[[float], None] = lambda _: None,
-) -> Table:
+) -> Record:
     """Initialise an instance and do what the rows say; the caller ends it.
 
     Args:
@@ -181,7 +191,7 @@ def follow(
         tell: called with the time before every step.
 
     Returns:
-        Time and recorded variables, shape (n_t, 1 + n_shown).
+        The record of time and variables.
 
     Raises:
         Failure: the FMU cannot be initialised or stepped, or an output is not finite.
@@ -215,7 +225,7 @@ def follow(
             text = f" stopped at t = {_successful(instance, reached):g} s: {why}"
             raise Failure(text, refused=True) from None
         raise Failure(f" failed at t = {reached:g} s: {messages.or_else(error)}") from None
-    return record.table
+    return record
 
 
 def _exchanged(
@@ -361,6 +371,7 @@ class _Drive:
             (getattr(instance, f"set{KINDS.get(item.type, item.type)}"), [item.valueReference], VALUES[item.type])
             for item in inputs
         ]
+        self._whole = [KINDS.get(item.type, item.type) == "Integer" for item in inputs]
         self._events = events
         self._jumping = [] if events is None else [n for n, item in enumerate(inputs) if not is_continuous(item)]
         self._last = [values.get(inputs[index].name) for index in self._jumping]
@@ -374,8 +385,8 @@ class _Drive:
         n = len(self._setters)
         for index in range(n):
             if index not in self._jumping:
-                self._set(index, inputs[index])
-        jumped = [self._setters[index][2](inputs[index]) for index in self._jumping]
+                self._set(index, inputs)
+        jumped = [self._value(index, inputs) for index in self._jumping]
         if self._events is not None and jumped != self._last:
             self._last = jumped
             self._events.change(time, lambda: self._set_jumping(inputs))
@@ -387,11 +398,16 @@ class _Drive:
 
     def _set_jumping(self, inputs: Sequence[float]) -> None:
         for index in self._jumping:
-            self._set(index, inputs[index])
+            self._set(index, inputs)
 
-    def _set(self, index: int, value: float) -> None:
-        setter, reference, value_of = self._setters[index]
-        setter(reference, [value_of(value)])
+    def _value(self, index: int, inputs: Sequence[float]) -> Any:
+        """Return the value of an input; the rate of a whole number is what its value lacks."""
+        value = self._setters[index][2](inputs[index])
+        return value + round(inputs[len(self._setters) + index]) if self._whole[index] else value
+
+    def _set(self, index: int, inputs: Sequence[float]) -> None:
+        setter, reference, _ = self._setters[index]
+        setter(reference, [self._value(index, inputs)])
 
 
 def _read(folder: Path, width: int, report: Callable[..., None]) -> Iterator[list[float]]:

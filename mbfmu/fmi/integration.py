@@ -126,6 +126,7 @@ class Integration:
     ) -> None:  # fmt: skip
         self._instance, self._give, self._remark = instance, give, remark
         self._moving = [index for index, item in enumerate(inputs) if is_continuous(item)]
+        self._whole = [index for index, item in enumerate(inputs) if item.type in ("Integer", "Enumeration")]
         self._n = len(inputs)
         self._rows = list(rows)
         self._steps = [row for row in self._rows if row[1] > 0]
@@ -185,11 +186,18 @@ class Integration:
                 yield time
 
     def _values(self, row: Sequence[float]) -> Sequence[float]:
-        return row[2 : 2 + self._n]
+        """Return the inputs at the start of a row; the rate of a whole number is what its value lacks."""
+        values = list(row[2 : 2 + self._n])
+        for index in self._whole:
+            values[index] = round(values[index]) + round(row[2 + self._n + index])
+        return values
 
     def _end(self, row: Sequence[float]) -> list[float]:
         """Return the inputs at the end of a row."""
-        return [a + b * row[1] for a, b in zip(self._values(row), row[2 + self._n :], strict=True)]
+        values = list(self._values(row))
+        for index in self._moving:
+            values[index] += row[2 + self._n + index] * row[1]
+        return values
 
     def _begin_piece(self, time: float) -> None:
         """Set the lines that hold from a time until the next jump."""
@@ -287,4 +295,5 @@ def is_continuous(variable: Any) -> bool:
 
 def _jumps(before: Sequence[float], after: Sequence[float]) -> bool:
     """Return whether values do not go on from others."""
-    return any(abs(a - b) > JUMP * (1 + abs(a)) for a, b in zip(before, after, strict=True))
+    pairs = zip(before, after, strict=True)
+    return any(a != b if isinstance(a, int) else abs(a - b) > JUMP * (1 + abs(a)) for a, b in pairs)

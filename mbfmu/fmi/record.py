@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.fmi.plan import KINDS, TYPES
+from mbfmu.fmi.scalars import WIDE
 
 Table = npt.NDArray[np.float64]
 
@@ -40,6 +41,8 @@ class Record:
                 references = [shown[index].valueReference for index in chosen]
                 self._getters.append((getattr(instance, f"get{kind}"), references))
                 self._order += chosen
+        self._wide = [n for n, k in enumerate(self._order) if getattr(shown[k].valueReference, "type", "") in WIDE]
+        self._rests = array("h")
         self._outputs = [shown[index].causality == "output" for index in self._order]
         self._names = [shown[index].name for index in self._order]
 
@@ -56,6 +59,13 @@ class Record:
                     refuse(name, value, time)
         self._rows.append(time)
         self._rows.extend(row)
+        self._rests.extend(int(row[n]) - int(float(row[n])) for n in self._wide)
+
+    @property
+    def rests(self) -> npt.NDArray[np.int16]:
+        """Differences of the 64-bit integers shown from the numbers of the table, in their order, shape (n_t, n_wide)."""
+        order = sorted(range(len(self._wide)), key=lambda n: self._order[self._wide[n]])
+        return np.array(self._rests, dtype=np.int16).reshape(-1, len(self._wide) or 1)[:, order]
 
     @property
     def table(self) -> Table:

@@ -21,6 +21,8 @@ WHOLE: dict[str, Any] = {
     "UInt8": c_uint8, "UInt16": c_uint16, "UInt32": c_uint32, "UInt64": c_uint64,
 }  # fmt: skip
 """Types of FMI 3.0 whose values are whole numbers, with those of C."""
+WIDE = ("Int64", "UInt64")
+"""Types of FMI 3.0 whose numbers a floating-point number cannot always hold."""
 TYPES = {"Float64": "Real", "Float32": "Real", **dict.fromkeys(WHOLE, "Integer")}
 """Types of FMI 2.0 for those of FMI 3.0 that it does not have."""
 SAME = ("Boolean", "String", "Enumeration")

@@ -19,7 +19,7 @@ from mbfmu.fmi.events import PERIODIC
 from mbfmu.fmi.fault import one_line
 from mbfmu.fmi.plan import VALUES, Plan, has_event_mode
 from mbfmu.fmi.reading import KINDS
-from mbfmu.fmi.scalars import ScalarIndex, fits, scalars
+from mbfmu.fmi.scalars import WIDE, ScalarIndex, fits, scalars
 from mbfmu.fmu.interface import STEP, TOLERANCE
 from mbfmu.kernel.limits import CLOSE
 from mbfmu.model import RotationalMove, TranslationalMove
@@ -157,7 +157,7 @@ class FmuRun:
             for name in self.given
         ]
         free = about is None or about.canHandleVariableCommunicationStepSize
-        still = [0.0] * len(self.given)
+        whole = [VALUES[variables[name].type] is round for name in self.given]
         for start, end in pairwise(self.points.tolist()):
             times = (
                 pieces(self.given.values() if free else (), start, end, self.own, True) if self.given else [start, end]
@@ -171,17 +171,28 @@ class FmuRun:
                         values[k] + (rates[k] * (t1 - t) / 2 if mean else 0.0)
                         for mean, (values, rates) in zip(means, lines, strict=True)
                     ),
-                    *(rates[k] for _, rates in lines),
+                    *(
+                        item.rest(t) if is_whole else rates[k]
+                        for item, is_whole, (_, rates) in zip(self.given.values(), whole, lines, strict=True)
+                    ),
                 ]
-            yield [end, 0.0, *(item.at(end) for item in self.given.values()), *still]
+            held = [
+                item.rest(end) if is_whole else 0.0 for item, is_whole in zip(self.given.values(), whole, strict=True)
+            ]
+            yield [end, 0.0, *(item.at(end) for item in self.given.values()), *held]
 
-    def result(self, table: npt.NDArray[np.float64], seconds: float, messages: Iterable[str]) -> Result:
+    def result(
+        self, table: npt.NDArray[np.float64], seconds: float, messages: Iterable[str],
+        rests: npt.NDArray[np.int16] | None = None,
+    ) -> Result:  # fmt: skip
         """Return the result of the run.
 
         Args:
             table: time and the variables to show, shape (n_t, 1 + n_shown).
             seconds: wall time, s.
             messages: what the FMU said.
+            rests: what the table lacks of the 64-bit integers to show, in their order, shape (n_t, n_wide); None:
+                nothing.
         """
         variables = {item.name: item for item in self.description.modelVariables}
         notices = [*messages]
@@ -216,7 +227,20 @@ class FmuRun:
             ),
             notices=tuple(notices),
             chosen=self.chosen,
+            whole={} if rests is None else self._whole(table, rests),
         )
+
+    def _whole(self, table: npt.NDArray[np.float64], rests: npt.NDArray[np.int16]) -> dict[str, npt.NDArray[Any]]:
+        """Return the exact values of the 64-bit integers, by name."""
+        types = {item.name: getattr(item.valueReference, "type", "") for item in self.description.modelVariables}
+        wide = [name for name in self.shown if types[name] in WIDE]
+        return {
+            name: np.array(
+                [int(value) + rest for value, rest in zip(table[:, 1 + self.shown.index(name)], column, strict=True)],
+                dtype=types[name].lower(),
+            )
+            for name, column in zip(wide, rests.T.tolist(), strict=True)
+        }
 
 
 def fmu_run(
@@ -283,7 +307,7 @@ def fmu_run(
     for item in inputs.values():
         if isinstance(item, InputFormula):
             item.column(points)
-        start_values[item.name] = VALUES[variables[item.name].type](item.at(first))
+        start_values[item.name] = VALUES[variables[item.name].type](item.at(first)) + item.rest(first)
     # variables of the result
     shown = tuple(
         item.name
@@ -334,8 +358,8 @@ def _points(
     return points
 
 
-def worded(description: Any, inputs: Mapping[str, InputValue]) -> tuple[dict[str, str], dict[str, InputValue]]:
-    """Return the inputs that are texts, and the others with words as numbers.
+def worded(description: Any, inputs: Mapping[str, InputValue]) -> tuple[dict[str, Any], dict[str, InputValue]]:
+    """Return the inputs that are texts or whole numbers of more than 53 bits, and the others with words as numbers.
 
     Words are ``true``, ``false`` and the names of an enumeration's items.
 
@@ -343,7 +367,7 @@ def worded(description: Any, inputs: Mapping[str, InputValue]) -> tuple[dict[str
         UsageError: a text input gets something else.
     """
     variables = {item.name: item for item in description.modelVariables}
-    texts: dict[str, str] = {}
+    texts: dict[str, Any] = {}
     rest: dict[str, InputValue] = {}
     for name, value in inputs.items():
         variable = variables.get(name)
@@ -351,11 +375,22 @@ def worded(description: Any, inputs: Mapping[str, InputValue]) -> tuple[dict[str
             if not isinstance(value, str):
                 raise UsageError(f"input {name} is a text, which stays as it is during the run; {value!r} is none")
             texts[name] = value
+        elif variable is not None and variable.type == "Integer" and (whole := _whole_of(value)) is not None:
+            texts[name] = whole
         elif variable is not None and isinstance(value, str):
             rest[name] = _words(variable).get(value.strip(), value)
         else:
             rest[name] = value
     return texts, rest
+
+
+def _whole_of(value: Any) -> int | None:
+    """Return a whole number that a floating-point number cannot hold, from a number or its text; None for others."""
+    try:
+        whole = int(value) if isinstance(value, str | int) else None
+    except ValueError:
+        return None
+    return None if whole is None or int(float(whole)) == whole else whole
 
 
 def _words(variable: Any) -> dict[str, float]:
@@ -389,9 +424,10 @@ def start_value(variable: Any, value: Any) -> Any:
     words = _words(variable)
     text = value.strip() if isinstance(value, str) else value
     try:
+        exact = _whole_of(text) if variable.type == "Integer" else None
         real = float(words.get(text, text) if isinstance(text, str) else text)
-        typed = VALUES[variable.type](real)
-        if variable.type == "Real" or typed == real:
+        typed = VALUES[variable.type](real) if exact is None else exact
+        if variable.type == "Real" or typed in (real, exact):
             if not fits(variable.valueReference, typed):
                 kind = getattr(variable.valueReference, "type", variable.type)
                 raise UsageError(f"{variable.name} = {value!r} is beyond its type {kind}")

@@ -120,6 +120,7 @@ class FmuProcess:
             ending = self._process.wait(self._timeout, idle=lambda: next(feed), until=finished)
             (reached,) = np.fromfile(folder / "reached", count=1)
             table = _table(folder / "table.npy", run) if "done" in self._said else None
+            rests = np.load(folder / "rests.npy") if (folder / "rests.npy").exists() else None
             if ending is not None or table is None or self._process.written > SPOKEN // 2:
                 self._end()
             shutil.rmtree(folder, ignore_errors=True)
@@ -136,7 +137,7 @@ class FmuProcess:
         report(1.0)
         if ending is not None and ending.code != 0:
             self._messages[f"after the run, {ending.text}"] = None
-        return run.result(table, self._said["seconds"], self._messages)
+        return run.result(table, self._said["seconds"], self._messages, rests)
 
     def _ready(self) -> bool:
         """Return whether there is a process that has ended its last run and waits for the next one."""

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.base.formats import FORMATS, is_table
+from mbfmu.base.formats import FORMATS, is_table, read_columns
 from mbfmu.base.result import read_table
 from mbfmu.errors import UsageError, nearest
 from mbfmu.kernel.limits import CLOSE
@@ -29,6 +30,8 @@ from mbfmu.prepared.settings import InputFunction, InputValue
 
 Array = npt.NDArray[np.float64]
 
+EXACT = 2.0**53
+"""Number up to which a floating-point number is every whole number."""
 APART = 1e-5
 """Smallest distance of corners, relative to a step: steppers that remember accelerations or multipliers lose them to
 round-off in steps that are much shorter than the others."""
@@ -81,6 +84,10 @@ class Course(ABC):
     @abstractmethod
     def identity(self) -> Any:
         """Its content as JSON data; None if only its values are known."""
+
+    def rest(self, time: float) -> int:
+        """Return what the value at a time (s) lacks of a whole number of 64 bits."""
+        return 0
 
     def _refusal(self, time: float) -> UsageError:
         return UsageError(f"input {self.name} is not finite at t = {time:g} s")
@@ -193,15 +200,22 @@ class InputTable(Course):
         times: s, increasing, shape (n,); two that are equal are a jump.
         values: shape (n,).
         hold: whether each value stays until the next time; False: lines lead from value to value.
+        rests: what the values lack of whole numbers of 64 bits, shape (n,); empty: nothing.
     """
 
     times: Array = field(compare=False)
     values: Array = field(compare=False)
     hold: bool = False
+    rests: tuple[int, ...] = ()
 
     @property
     def corners(self) -> Array:
         return self.times
+
+    def rest(self, time: float) -> int:
+        if not self.rests:
+            return 0
+        return self.rests[max(0, self._before(time * (1 + CLOSE) if time > 0 else time))]
 
     @property
     def jumps(self) -> bool:
@@ -245,7 +259,7 @@ class InputTable(Course):
 
     @property
     def identity(self) -> Any:
-        return [self.times.tolist(), self.values.tolist(), self.hold]
+        return [self.times.tolist(), self.values.tolist(), self.hold, *self.rests]
 
 
 @dataclass(frozen=True)
@@ -325,7 +339,7 @@ def course(name: str, given: InputValue, hold: bool = False) -> Course:
         columns = read_table(given, jumps=True)
         if name not in columns:
             raise UsageError(f"'{given}' has no column '{name}'; {nearest(name, columns)}")
-        return InputTable(name, columns["time"], columns[name], hold)
+        return InputTable(name, columns["time"], columns[name], hold, _rests(given, name, columns[name]))
     if os.sep in given and os.path.exists(given):
         raise UsageError(f"input {name}: the name of a table ends in {', '.join(FORMATS)}; that of '{given}' does not")
     expression = Expression(given)
@@ -336,6 +350,18 @@ def course(name: str, given: InputValue, hold: bool = False) -> Course:
         )
     formula = InputFormula(name, given)
     return formula if expression.names else Constant(name, float(formula._function(0.0)))
+
+
+def _rests(path: str, name: str, values: Array) -> tuple[int, ...]:
+    """Return what the values of a column lack of the whole numbers in its file; empty: nothing."""
+    if np.abs(values).max(initial=0.0) < EXACT:
+        return ()
+    try:
+        wholes = [int(cell) for cell in read_columns(Path(path))[name]]
+    except (TypeError, ValueError):  # numbers with a fraction or an exponent
+        return ()
+    rests = tuple(whole - int(value) for whole, value in zip(wholes, values.tolist(), strict=True))
+    return rests if any(rests) else ()
 
 
 def courses(inputs: Mapping[str, InputValue] | None, hold: bool = False) -> dict[str, Course]:

@@ -200,7 +200,7 @@ def run_prepared(
         ),
         prepared.stepper,
         prepared.reason,
-        error,
+        error=error,
     )
 
 
