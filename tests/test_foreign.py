@@ -467,6 +467,17 @@ def test_an_fmu_that_crashes_between_two_rows_spoils_neither(
     assert len(processes) == 2
 
 
+def test_rows_of_a_sweep_that_are_made_together_are_those_that_are_made_alone(make: Maker) -> None:
+    path = make()
+    alone, together = study_of(path), study_of(path)
+    together.together = True
+    values = [{"fault": float(fault)} for fault in (0, TALK, LOCAL, 0, DISCARD, 0, 0, CRASH, 0)]
+    assert together.rows(values[:4]) == [alone.row(item) for item in values[:4]]
+    rows = together.rows(values)
+    assert rows == [alone.row(item) for item in values]
+    assert [bool(row.failure) for row in rows] == [False, True, False, False, True, False, False, True, False]
+
+
 def test_an_fmu_for_model_exchange_can_be_swept(make: Maker) -> None:
     path = make((CO[: CO.index(" canHandle")] + FREE + RAMPS, EXCHANGE[: EXCHANGE.index(" canHandle")]))
     study = study_of(path)

@@ -13,6 +13,7 @@ import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import c_double, c_int, c_uint
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from mbfmu.fmi.calls import Ended, Scalars
 from mbfmu.fmi.events import PERIODIC, TOUCH, Endless, Events
 from mbfmu.fmi.instance import Messages, instantiate, step
 from mbfmu.fmi.integration import ENDLESS, Integration, Lost, is_continuous
-from mbfmu.fmi.plan import KINDS, VALUES, Plan
+from mbfmu.fmi.plan import FOLDERS, KINDS, VALUES, Plan
 from mbfmu.fmi.record import Failure, Record, Table
 from mbfmu.fmi.report import begin
 from mbfmu.fmi.scalars import scalars
@@ -37,23 +38,33 @@ PAUSE = 0.1
 PROCESSORS = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv"}
 """Names of processors by their numbers in the format ELF."""
 PATIENCE = 0.002
-"""Time between two checks whether the next rows of inputs are there, s."""
+"""Longest time between two checks whether the next plan or the next rows of inputs are there, s."""
+BRIEFLY = 5e-5
+"""Shortest time between two such checks, s."""
 
 
 def run(path: Path) -> None:
     """Make the runs of a job file, one after the other; save their tables, and report how they go and how they end.
 
-    Each has a folder of its own beside the file, where the parent puts its plan. A run that fails is the last.
+    They take turns in folders beside the file, where the parent puts their plans. A run that fails is the last.
     """
     report = begin()
     job = json.loads(path.read_text(encoding="utf-8"))
     messages = Messages(lambda text: report(message=text))
     unit = _Unit(job["fmu"], messages, job["exchange"])
     for index in count(job["first"]):
-        folder = path.parent / f"run{index}"
+        folder = path.parent / f"run{index % FOLDERS}"
         _wait_for(folder / "plan.json")
         task = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
         messages.clear()
+        if "batch" in task:
+            tables = unit.batch(Plan(**task["plan"]), task["batch"], task["columns"], folder, report)
+            np.save(folder / "table.npy", np.array(tables))
+            report(done=True)
+            if len(tables) < len(task["batch"]):
+                break
+            report(ready=True)
+            continue
         try:
             record, seconds = unit.record(Plan(**task["plan"]), folder, report)
         except Failure as error:
@@ -115,6 +126,34 @@ class _Unit:
         rows = _read(folder, 2 + 2 * len(plan.driven), report)
         record = recorded(instance, description, plan, rows, messages, tell)
         return record, clock.perf_counter() - started
+
+    def batch(
+        self, plan: Plan, batch: Sequence[dict[str, Any]], columns: Sequence[int], folder: Path,
+        report: Callable[..., None],
+    ) -> list[Table]:  # fmt: skip
+        """Return columns of the tables of runs with the same rows, up to the first that does not go through.
+
+        Args:
+            plan: the plan of all.
+            batch: start values of each.
+            columns: indices of the columns.
+            folder: folder of the runs, with their rows.
+            report: writes a line of the report.
+        """
+        rows = list(_read(folder, 2 + 2 * len(plan.driven), report))
+        tables: list[Table] = []
+        for values in batch:
+            try:
+                with _beginning(self._messages):
+                    self._prepare()
+                plan = replace(plan, values=values)
+                record = recorded(self._instance, self._description, plan, rows, self._messages)
+                self.end(free=False)
+            except Exception:  # noqa: BLE001 - alone it tells what is wrong
+                break
+            tables.append(record.table[:, columns])
+            report(runs=len(tables))
+        return tables
 
     def end(self, free: bool) -> None:
         """End a run of the instance, and the instance too if it is to be freed."""
@@ -429,9 +468,9 @@ def _wait_for(path: Path, tell: Callable[[], None] = lambda: None) -> None:
         path: path of the file.
         tell: called now and then meanwhile.
     """
-    last = clock.monotonic()
+    begin = last = clock.monotonic()
     while not path.exists():
-        clock.sleep(PATIENCE)
+        clock.sleep(min(PATIENCE, BRIEFLY + (clock.monotonic() - begin) / 8))
         if clock.monotonic() > last + PAUSE:
             last = clock.monotonic()
             tell()

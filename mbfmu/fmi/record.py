@@ -63,7 +63,7 @@ class Record:
 
     @property
     def rests(self) -> npt.NDArray[np.int16]:
-        """Differences of the 64-bit integers shown from the numbers of the table, in their order, shape (n_t, n_wide)."""
+        """Differences of the 64-bit integers shown from the numbers of the table, shape (n_t, n_wide)."""
         order = sorted(range(len(self._wide)), key=lambda n: self._order[self._wide[n]])
         return np.array(self._rests, dtype=np.int16).reshape(-1, len(self._wide) or 1)[:, order]
 

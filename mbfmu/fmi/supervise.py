@@ -22,7 +22,7 @@ from mbfmu.fmi.fault import one_line
 
 PATIENCE = 0.02
 """Longest time between two reads of what the process has written, s; reads are more frequent after a line."""
-BRIEFLY = 0.001
+BRIEFLY = 1e-4
 """Shortest time between two reads of what the process has written, s."""
 SPOKEN = 2**24
 """Bytes a process may write beside its report; an FMU that writes more is ended."""
@@ -172,8 +172,9 @@ class Supervised:
         code = None
         last = now = time.monotonic()
         while code is None and now <= min(last + timeout, deadline) and self.written <= SPOKEN:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                code = self._process.wait(min(PATIENCE, BRIEFLY + (now - last) / 8))
+            code = self._process.poll()
+            if code is None:
+                time.sleep(min(PATIENCE, BRIEFLY + (now - last) / 8))
             idle()
             now = time.monotonic()
             if self._lines.hear():

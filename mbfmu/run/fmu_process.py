@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from mbfmu.base.result import Result
 from mbfmu.errors import FmuError, StepError
 from mbfmu.fmi.archive import read_archive
 from mbfmu.fmi.fault import one_line
+from mbfmu.fmi.plan import FOLDERS
 from mbfmu.fmi.supervise import SPOKEN, Ending, Supervised
 from mbfmu.run.fmu import FmuRun
 from mbfmu.run.model import Progress
@@ -106,24 +107,79 @@ class FmuProcess:
         Raises:
             FmuError, StepError: the FMU cannot be run, or a step failed.
         """
-        folder = self._folder / f"run{self._count}"
         self._report = lambda time: report((time - run.plan.start) / (run.plan.stop - run.plan.start))
+        shape = (len(run.points), 1 + len(run.shown))
+        table, rests, ending, reached = self._made(run, {"last": last}, shape)
+        if table is None:
+            raise self._failure(ending, reached)
+        report(1.0)
+        if ending is not None and ending.code != 0:
+            self._messages[f"after the run, {ending.text}"] = None
+        return run.result(table, self._said["seconds"], self._messages, rests)
+
+    def run_many(self, run: FmuRun, batch: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Any:
+        """Return variables of runs that differ in their start values only, up to the first that does not go through.
+
+        Args:
+            run: one of the runs.
+            batch: start values of each.
+            names: names of the variables.
+
+        Returns:
+            The variables, shape (runs that were made, n_t, n_names).
+
+        Raises:
+            FmuError: the FMU cannot be run.
+        """
+        self._report = lambda _: None
+        columns = [1 + run.shown.index(name) for name in names]
+        shape = (-1, len(run.points), len(names))
+        table, *_ = self._made(
+            run, {"last": False, "batch": [dict(values) for values in batch], "columns": columns}, shape
+        )
+        return np.empty((0, *shape[1:])) if table is None else table
+
+    def _made(
+        self, run: FmuRun, task: Mapping[str, Any], shape: Sequence[int]
+    ) -> tuple[Any, Any, Ending | None, float]:
+        """Return what the process makes of a task.
+
+        Args:
+            run: the run.
+            task: what the process must know beside its plan.
+            shape: shape of the table; -1: any number of runs.
+
+        Returns:
+            The table, None if there is none, what it lacks of 64-bit integers, the end of the process, and the time
+            that it reached, s.
+
+        Raises:
+            FmuError: the files of the run cannot be used.
+        """
+        folder, last = self._folder / f"run{self._count % FOLDERS}", bool(task["last"])
         try:
             if not self._ready():
                 self._end()
             self._said.clear()
             self._messages.clear()
-            folder.mkdir()
-            feed = self._begin(run, folder, last)
+            if self._process is None:  # a run that ended badly may have left a plan and rows
+                for index in range(FOLDERS):
+                    shutil.rmtree(self._folder / f"run{index}", ignore_errors=True)
+            folder.mkdir(exist_ok=True)
+            feed = self._begin(run, folder, task)
             finished = (lambda: False) if last else (lambda: "done" in self._said or "failed" in self._said)
             assert self._process is not None
             ending = self._process.wait(self._timeout, idle=lambda: next(feed), until=finished)
             (reached,) = np.fromfile(folder / "reached", count=1)
-            table = _table(folder / "table.npy", run) if "done" in self._said else None
+            table = _table(folder / "table.npy", shape) if "done" in self._said else None
             rests = np.load(folder / "rests.npy") if (folder / "rests.npy").exists() else None
             if ending is not None or table is None or self._process.written > SPOKEN // 2:
                 self._end()
-            shutil.rmtree(folder, ignore_errors=True)
+            if last or table is None:  # rows may be left
+                shutil.rmtree(folder, ignore_errors=True)
+            else:
+                for name in ("plan.json", "table.npy", "rests.npy"):
+                    (folder / name).unlink(missing_ok=True)
         except (OSError, ValueError) as error:
             self._end()
             reason = (error.strerror if isinstance(error, OSError) else None) or error
@@ -132,12 +188,7 @@ class FmuProcess:
         except BaseException:
             self._end()
             raise
-        if table is None:
-            raise self._failure(ending, reached)
-        report(1.0)
-        if ending is not None and ending.code != 0:
-            self._messages[f"after the run, {ending.text}"] = None
-        return run.result(table, self._said["seconds"], self._messages, rests)
+        return table, rests, ending, reached
 
     def _ready(self) -> bool:
         """Return whether there is a process that has ended its last run and waits for the next one."""
@@ -145,13 +196,13 @@ class FmuProcess:
             return False
         return self._process.wait(self._timeout, until=lambda: "ready" in self._said) is None
 
-    def _begin(self, run: FmuRun, folder: Path, last: bool) -> Iterator[None]:
+    def _begin(self, run: FmuRun, folder: Path, task: Mapping[str, Any]) -> Iterator[None]:
         """Return what feeds a run with rows, once it has begun; there is a new process for it if there was none."""
         np.full(1, math.nan).tofile(folder / "reached")
         self._fed.clear()
         feed = _feed(folder, run.rows(), self._fed)
         next(feed)
-        (folder / "part").write_text(json.dumps({"plan": asdict(run.plan), "last": last}), encoding="utf-8")
+        (folder / "part").write_text(json.dumps({"plan": asdict(run.plan), **task}), encoding="utf-8")
         os.replace(folder / "part", folder / "plan.json")
         if self._process is None:
             exchange = run.description.coSimulation is None
@@ -183,16 +234,22 @@ class FmuProcess:
         return FmuError(f"'{self._path}': {when}, {'; '.join([*self._messages, ending.text])}{longer}")
 
 
-def _table(path: Path, run: FmuRun) -> Any:
+def _table(path: Path, shape: Sequence[int]) -> Any:
     """Return the table that the process of an FMU has saved.
+
+    Args:
+        path: path of the file.
+        shape: its shape; -1: any number.
 
     Raises:
         OSError, ValueError: there is none, or it is not that of the run.
     """
     table = np.load(path, allow_pickle=False)
-    expected = (len(run.points), 1 + len(run.shown))
-    if table.shape != expected or table.dtype != np.float64:
-        raise ValueError(f"its table has the shape {table.shape} instead of {expected}")
+    if not table.size and shape[0] < 0:
+        return None
+    alike = len(table.shape) == len(shape) and all(n in (-1, m) for n, m in zip(shape, table.shape, strict=True))
+    if not alike or table.dtype != np.float64:
+        raise ValueError(f"its table has the shape {table.shape} instead of {tuple(shape)}")
     return table
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 from mbfmu.analysis.study.cluster import run
 from mbfmu.analysis.study.measures import Measure, measure
 from mbfmu.analysis.study.points import Point, grid, points
-from mbfmu.analysis.study.subjects import Study, Subject, fmu_subject, model_subject, refuse_structure
+from mbfmu.analysis.study.subjects import FmuSubject, Study, Subject, fmu_subject, model_subject, refuse_structure
 from mbfmu.analysis.study.table import Row, StudyTable
 from mbfmu.analysis.study.together import WORTH
 from mbfmu.base import extras
@@ -100,12 +100,13 @@ def sweep(study: SweepArguments) -> list[Row]:
     if study.output is not None:
         fingerprint = _fingerprint(subject, wanted, study.stop, study.output_interval, inputs)
         table = StudyTable(Path(study.output), names, labels, fingerprint)
+    together = isinstance(subject, FmuSubject) or len(todo) >= WORTH  # an FMU needs no other kernel for it
     with kept_for_itself(table.path) if table else nullcontext():
         known = table.read() if table else {}
         if study.again:
             known = {point: row for point, row in known.items() if not row.failure}
         rows = run(
-            Study(subject, wanted, len(todo) >= WORTH), names, list(dict.fromkeys(todo)), known, table, study.scheduler,
+            Study(subject, wanted, together), names, list(dict.fromkeys(todo)), known, table, study.scheduler,
             study.workers, study.progress or (lambda _: None),
         )  # fmt: skip
     return [rows[point] for point in todo]

@@ -202,8 +202,9 @@ class FmuSubject:
             {**self.values, **values}, self.given,
         )  # fmt: skip
 
-    def open_many(self) -> None:
-        """Return None, as an FMU's instances step one by one."""
+    def open_many(self) -> RunMany:
+        """Return a runner with a process of its own, which one instance makes the runs of a task in."""
+        return _Runner(self).run_many
 
     def compile(self, together: bool) -> None:
         """Do nothing, as an FMU is compiled already."""
@@ -242,6 +243,24 @@ class _Runner:
     def run(self, values: Mapping[str, float]) -> Result:
         """Return the result of one run."""
         return self._process.run(self._subject.asked(self._description, values), last=False)
+
+    def run_many(self, values: Sequence[Mapping[str, float]], names: Sequence[str]) -> Columns:
+        """Return variables of many runs; those whose steps are not those of the first are not made."""
+        made = np.zeros(len(values), dtype=np.bool_)
+        runs: list[tuple[int, FmuRun]] = []
+        for k, each in enumerate(values):
+            with suppress(MbfmuError):  # alone it tells what is wrong
+                run = self._subject.asked(self._description, each)
+                if not runs or (np.array_equal(run.points, runs[0][1].points) and run.own == runs[0][1].own):
+                    runs.append((k, run))
+        if not runs:
+            return Columns(np.empty(0), np.empty((len(values), 0, len(names))), made)
+        (_, first), *_ = runs
+        found = self._process.run_many(first, [run.values for _, run in runs], names)
+        measured = np.full((len(values), len(first.points), len(names)), np.nan)
+        indices = [k for k, _ in runs[: len(found)]]
+        measured[indices], made[indices] = found, True
+        return Columns(first.points, measured, made)
 
 
 class Study:
