@@ -35,6 +35,7 @@ from mbfmu.cli import check_report
 from mbfmu.cli.console import plain
 from mbfmu.errors import UsageError
 from mbfmu.fmi import xml
+from mbfmu.fmu.export import export
 
 Members = dict[str, bytes]
 
@@ -1186,6 +1187,13 @@ def test_the_functions_that_are_looked_for_are_those_of_the_header() -> None:
     header = Path(archive.__file__).parents[1] / "fmu" / "native" / "standard" / "fmi3Functions.h"
     named = re.findall(r"FMI3_Export\s+fmi3\w+TYPE\s+(fmi3\w+);", header.read_text(encoding="utf-8"))
     assert sorted(named) == steps3.FUNCTIONS
+
+
+@needs_compiler
+@pytest.mark.parametrize("fmi", ["2.0", "3.0"])
+def test_native_fmus_of_mbfmu_have_neither_problems_nor_notes_however_strict(tmp_path: Path, fmi: str) -> None:
+    found = report(export("pendulum", tmp_path / "pendulum.fmu", backend="native", fmi=fmi), strict=True)
+    assert wrong(found) == []
 
 
 def test_every_rule_has_a_fault_that_breaks_it() -> None:
