@@ -226,6 +226,8 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "timeout": NUMBERS,
     "output": PATHS,
     "again": ("yes", 3),
+    "scalars": ("yes", 3),
+    "validate": ("yes", 3),
     "scheduler": (3, [1]),
     "free": (3, [3]),
     "robot": (3, "x"),
