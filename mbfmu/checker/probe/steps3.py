@@ -169,6 +169,7 @@ def _basic(probe: Probe) -> Iterator[str]:
 def intermediate_update(probe: Probe) -> Iterator[str]:
     """Intermediate updates lie within the step, never before a finished one, and may end it if the FMU says so."""
     probe.needs("providesIntermediateUpdate")
+    probe.after("event-mode")
     times: list[tuple[float, bool]] = []
     asking = False
 
