@@ -61,7 +61,7 @@ def exact(time: float, u: float = 1.0) -> np.ndarray[Any, Any]:
 @pytest.mark.parametrize("stages", [1, 2, 3])
 def test_a_linear_block_follows_the_matrix_exponential_with_the_order_of_its_stepper(stages: int) -> None:
     def error(step: float) -> float:
-        found = mbfmu.simulate(oscillator(), 2.0, options={"stages": stages}, step=step)
+        found = mbfmu.simulate(oscillator(), 2.0, options={"stages": stages}, step=step, error_samples=0)
         return abs(found["place"][-1] - exact(2.0)[0])
 
     coarse, fine = error(0.02), error(0.01)

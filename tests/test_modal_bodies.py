@@ -236,7 +236,8 @@ def test_a_free_body_keeps_momentum_to_round_off_and_energy_to_the_steppers_orde
     model = floating(ModalBody("body", data=data, eta=(0.03, -0.01, 0.02, 0.01, 1e-4), **start))
     drifts = []
     for step in (1e-3, 5e-4):
-        run = mbfmu.simulate(model, stop=0.2, step=step, stepper="nodal_impulse", output_interval=0.05)
+        ways: dict[str, Any] = {"stepper": "nodal_impulse", "output_interval": 0.05, "error_samples": 0}
+        run = mbfmu.simulate(model, stop=0.2, step=step, **ways)
         names = [name for name in run.names if name.startswith("momentum.")]
         assert len(names) == 6
         for name in names:

@@ -96,7 +96,7 @@ def test_a_pin_may_start_in_the_middle_of_its_hole_and_a_cable_where_it_is_fixed
                 connect("world.frame_b", "joint.frame_a"), connect("b.frame_a", "joint.frame_b"),
             ),
         )  # fmt: skip
-        run = mbfmu.simulate(system, 1.0, stepper="moreau", step=1e-2)
+        run = mbfmu.simulate(system, 1.0, stepper="moreau", step=1e-2, error_samples=0)
         assert (run["free.r_rel[1]"][-1], run["free.r_rel[2]"][-1]) == pytest.approx((0.0, -0.01), abs=1e-14)
         assert run["joint.f_n"][-1] == pytest.approx(9.81, rel=1e-12)
 

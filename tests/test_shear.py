@@ -151,7 +151,8 @@ def test_a_free_beam_with_shear_keeps_momentum(planar: bool) -> None:
     eta = (0.03, -0.002, 0.01) if planar else (0.03, -0.002, 0.02, 0.001, 0.01, -0.01)
     size = 2 if planar else 3
     model = alone(planar, **soft, **turning, eta=eta, r_0=(0.1, 0.2, 0.0)[:size], v_0=(0.0, 0.0, 0.0)[:size])
-    run = mbfmu.simulate(model, stop=0.1, step=1e-3, stepper="nodal_impulse", output_interval=0.05)
+    ways: dict[str, Any] = {"stepper": "nodal_impulse", "output_interval": 0.05, "error_samples": 0}
+    run = mbfmu.simulate(model, stop=0.1, step=1e-3, **ways)
     for name in (name for name in run.names if name.startswith("momentum.")):
         assert np.ptp(run[name]) < 1e-12 * (1 + np.abs(run[name]).max())
     assert np.ptp(run["beam.eta[3]" if planar else "beam.eta[5]"]) > 1e-3

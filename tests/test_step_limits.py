@@ -182,7 +182,7 @@ def test_a_run_beyond_the_limit_says_so_and_names_rate_step_and_remedy() -> None
     assert rate == pytest.approx(1000, rel=0.02)
     assert step == pytest.approx(1.8e-3, rel=0.02)
     assert "generalized_alpha" in told
-    assert mbfmu.simulate(stiff, 0.1, stepper="rattle", step=step).notices == ()
+    assert mbfmu.simulate(stiff, 0.1, stepper="rattle", step=step, error_samples=0).notices == ()
     with pytest.warns(ResultWarning, match="let errors grow"):
         mbfmu.Simulation(stiff, stepper="rattle", step=2.01e-3)
 

@@ -544,7 +544,7 @@ def test_friction_that_stops_light_joints_at_once_asks_for_a_stiff_stepper_and_r
     assert said == "the default stepper is 'radau', as friction and damping stop light joints at once: 'j' (1e-06 s)"
     assert system_from(light('<dynamics damping="0.5"/>', J=0.1)).stepper == ""
     assert system_from(text, friction=False).stepper == ""
-    found = mbfmu.simulate(system, 0.05, inputs={"j.tau": "2"})
+    found = mbfmu.simulate(system, 0.05, inputs={"j.tau": "2"}, error_samples=0)
     assert found["j.w"][-1] == pytest.approx(2.0, rel=1e-9)
 
 

@@ -40,7 +40,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     Args:
         function: a function whose annotations say what is wanted; a Literal stands for the type of its values, as the
-            function itself knows which of them are allowed.
+            function itself knows which of them are allowed; beside another type, for its values alone.
     """
     where = function.__qualname__.removesuffix(".__init__")
     signature = inspect.signature(function)
@@ -110,7 +110,11 @@ def _fault(where: str, value: Any, hint: Any) -> tuple[str, Any, Any] | None:
     """Return name, value and wanted type of the innermost part that is not of its type; None if there is none."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in {typing.Union, types.UnionType}:
-        faults = [_fault(where, value, item) for item in inner]
+        beside = any(typing.get_origin(item) is not Literal and item is not type(None) for item in inner)
+        literal = [item for item in inner if beside and typing.get_origin(item) is Literal]
+        values = [one for item in literal for one in typing.get_args(item)]
+        missed = [] if any(type(value) is type(one) and value == one for one in values) else literal
+        faults = [(where, value, hint) if item in missed else _fault(where, value, item) for item in inner]
         if None in faults:
             return None
         return next((item for item in faults if item and item[0] != where), (where, value, hint))

@@ -21,6 +21,12 @@ def state_places(dae: Dae) -> tuple[int, ...]:
     return (*range(n), *range(dae.n, dae.n + n), *range(2 * dae.n, 2 * dae.n + dae.n_z))
 
 
+def measured_places(dae: Dae) -> tuple[int, ...]:
+    """Return the places in [q; v; z] of what errors of steps are estimated of: forces that a step averages are none."""
+    averaged = {2 * dae.n + k for k, item in enumerate(dae.states) if not item.controlled}
+    return tuple(place for place in state_places(dae) if place not in averaged)
+
+
 def state_signals(dae: Dae) -> tuple[Signal, ...]:
     """Return the state's entries as quantities that a user sees."""
     coordinates = dae.coordinates[: dae.unswitched.n]

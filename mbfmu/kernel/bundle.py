@@ -24,7 +24,7 @@ from mbfmu.dae.events.modes import BEGINNING
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.linear_algebra.merged import merged, operations
 from mbfmu.dae.start import start_formula
-from mbfmu.dae.states import state_places
+from mbfmu.dae.states import measured_places
 from mbfmu.kernel.emit.sources import called
 from mbfmu.kernel.limits import CLOSE
 from mbfmu.model.frame import wrapped
@@ -92,8 +92,8 @@ class Bundle:
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
         state_difference: Function (xa, xb, p, t) -> difference of two states, relative to 1 and their size; None for a
             solver of its own, as `moved` then.
-        measured: Function (x, p, t) -> [q; v; z] without slack coordinates; None for a solver of its own, and where
-            these have no entries.
+        measured: Function (x, p, t) -> those of [q; v; z] whose errors are estimated; None for a solver of its own,
+            and where there are none or a motion comes from inputs, whose values belong to one step.
         order: order of the stepper.
         estimate_order: order of the error estimate that comes with a step; 0: there is none.
         nx, ns, nu, np, ny, nqv: sizes of x, s, u, p, y and [q; v; z; angles; memory; ticks].
@@ -173,7 +173,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     # Outputs y(x), and the difference of two states
     stepping = [*formulas["step"].functions(), *formulas["begin"].functions()]
     outputs, state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
-    measured = _measured(dae, scheme) if 2 * dae.n + dae.n_z else None
+    measured = _measured(dae, scheme) if measured_places(dae) and not dae.n_held else None
     n_x = n_scheme + dae.n_angles
     # Held inputs and memory follow the scheme's state; formulas hand them on
     until = None
@@ -251,7 +251,7 @@ def _measured(dae: Dae, scheme: Scheme) -> Any:
     kind = ca.MX if lengthy else ca.SX
     x = kind.sym("x", n_scheme + dae.n_angles)
     p, t = kind.sym("p", scheme.step.arguments.p.numel()), kind.sym("t")
-    values = ca.densify(ca.vertcat(*scheme.read(x[:n_scheme], p, t))[list(state_places(dae))])
+    values = ca.densify(ca.vertcat(*scheme.read(x[:n_scheme], p, t))[list(measured_places(dae))])
     return (ca.Function if lengthy else merged)("measured", [x, p, t], [values])
 
 

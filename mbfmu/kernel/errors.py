@@ -27,8 +27,12 @@ LEAST = 1e-6
 PIECE = 4
 """Number of steps that are compared together: within them vanishes what stiff parts damp at once, and what changes its
 sign from step to step."""
-DENSE = 16
+DENSE = 8
 """Number of comparisons whose spacing is the same while the steps of a run double: there are enough in a short run."""
+
+SLIGHT = 1e-6
+"""Part of the size of a quantity below which its range does not count, as that of a wheel that turns at a constant
+speed."""
 
 MACROS = {
     "PIECE": PIECE,
@@ -45,13 +49,11 @@ class Estimated(NamedTuple):
 
     Args:
         names: full dotted names.
-        units: SI units.
         n: number of coordinates, which the rates follow.
         usual: usual sizes of the first-order states, which come last.
     """
 
     names: tuple[str, ...]
-    units: tuple[str, ...]
     n: int
     usual: tuple[float, ...]
 
@@ -72,7 +74,7 @@ def begun(size: int, every: int) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def estimated(errors: Sequence[float], measured: Estimated) -> RunError:
     """Return the error of a run from its array of errors, and from what they are errors of."""
-    names, _, n, usual = measured
+    names, n, usual = measured
     whole = np.array(errors)
     head, rows = dict(zip(ENTRIES, whole, strict=False)), whole[len(ENTRIES) :].reshape(-1, len(ROW))
     if not (head.get("COVERED", 0) > 0 and len(rows)):
@@ -82,6 +84,7 @@ def estimated(errors: Sequence[float], measured: Estimated) -> RunError:
     for part in (slice(0, n), slice(n, 2 * n)):
         scale[part] = np.maximum(scale[part], max(LEAST, SMALL * scale[part].max(initial=0.0)))
     scale[2 * n :] = np.maximum(scale[2 * n :], SMALL * np.array(usual))
+    scale = np.maximum(scale, SLIGHT * np.maximum(np.abs(least), np.abs(greatest)))
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = np.where(error > 0, error / scale, 0.0)
     worst = int(np.argmax(np.where(np.isnan(relative), math.inf, relative)))

@@ -140,14 +140,14 @@ def outline(dae: Dae, scheme: Scheme, notices: tuple[str, ...], usual: Usual | N
 
 
 def _measured(dae: Dae) -> Estimated:
-    states, n = state_signals(dae), dae.unswitched.n
+    signals, n = state_signals(dae), dae.unswitched.n
     called = {full: name for name, full in dae.about.other_names}
-    full = [item.name.removeprefix(PREFIX) for item in states[:n]]
+    full = [item.name.removeprefix(PREFIX) for item in signals[:n]]
     coordinates = [called.get(name, name) for name in full]
     rates = {item.derivative_of: item.name for item in dae.outputs if item.derivative_of}
     rated = [rates.get(name, f"der({name})") for name in coordinates]
-    names = (*coordinates, *rated, *(item.name for item in dae.states))
-    return Estimated(names, tuple(item.unit for item in states), n, tuple(item.nominal for item in dae.states))
+    states = [item for item in dae.states if item.controlled]
+    return Estimated((*coordinates, *rated, *(item.name for item in states)), n, tuple(item.nominal for item in states))
 
 
 def _clearances(dae: Dae) -> tuple[int, ...]:

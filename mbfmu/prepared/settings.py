@@ -20,7 +20,7 @@ InputValue: TypeAlias = str | float | bool | InputFunction
 """An input as a user gives it: an expression of ``time``, a table's path, a number, True or False, or a function."""
 STEP = 1e-3
 """Default of the longest step of a stepper, s."""
-OFTEN = 283
+OFTEN = 499
 """Default for the most steps from one whose error is estimated to the next: a prime number, so that no period of the
 motion or of its inputs coincides with it."""
 MOST_SAMPLES = 1_000_000
@@ -122,7 +122,7 @@ ENERGY_BALANCE = Described(
 ERROR_SAMPLES = Described(
     "most steps of a model from one estimate of their error to the next; 0: no error is estimated",
     option="--error-samples N",
-    help="estimate the error of every N-th step, which takes 11/N of the time of a long run; 0: of none",
+    help="estimate the error of every N-th step, which takes about 16/N of the time of a long run; 0: of none",
     check=check_samples,
 )
 MODEL = Described("a model, a name in models/, or the path of a model file")

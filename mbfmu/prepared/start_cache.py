@@ -190,8 +190,8 @@ def load(key: str) -> CachedStart | None:
     )
 
 
-def _measured(names: list[str], units: list[str], n: int, usual: list[float]) -> Estimated:
-    return Estimated(tuple(names), tuple(units), n, tuple(usual))
+def _measured(names: list[str], n: int, usual: list[float]) -> Estimated:
+    return Estimated(tuple(names), n, tuple(usual))
 
 
 def store(key: str, start: CachedStart) -> None:
