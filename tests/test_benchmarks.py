@@ -273,4 +273,4 @@ def test_a_row_of_tools_counts_the_models_that_agree_and_names_what_went_wrong(
     assert head.count("|") == first.count("|") == second.count("|")
     assert "1 of 1 |" in first
     assert "0 of 1 (1) |" in second
-    assert note.startswith("1. MasterSim, co-simulation, FMI 2.0, Python: two_link: FileNotFoundError")
+    assert note.startswith("1. MasterSim, co-simulation, FMI 2.0, Python: two_link: `FileNotFoundError")

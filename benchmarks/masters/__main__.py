@@ -225,7 +225,7 @@ def row(work: Work, tool: str, program: str, form: Form, models: Sequence[str]) 
             worst = max(worst, difference)
         else:
             errors.setdefault(f"differs by {difference:.1e}", []).append(model)
-    said = tuple(f"{', '.join(of)}: {text}" for text, of in errors.items())
+    said = tuple(f"{', '.join(of)}: `{text}`" for text, of in errors.items())  # brackets are no links in code
     told = ends[0] if ends else run.End("", "", [])
     agree = len(models) - sum(len(of) for of in errors.values())
     return Row(tool, form, told.version, told.options, agree, len(models), worst, said)
