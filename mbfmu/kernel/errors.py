@@ -34,6 +34,10 @@ SLIGHT = 1e-6
 """Part of the size of a quantity below which its range does not count, as that of a wheel that turns at a constant
 speed."""
 
+PASSING = 30.0
+"""Largest ratio of the relative errors of a rate and of its coordinate: above it the rate's error passes too soon to be
+one of the motion, as where something stiff settles."""
+
 MACROS = {
     "PIECE": PIECE,
     "DENSE": DENSE,
@@ -87,6 +91,7 @@ def estimated(errors: Sequence[float], measured: Estimated) -> RunError:
     scale = np.maximum(scale, SLIGHT * np.maximum(np.abs(least), np.abs(greatest)))
     with np.errstate(divide="ignore", invalid="ignore"):
         relative = np.where(error > 0, error / scale, 0.0)
+    relative[n : 2 * n] = np.minimum(relative[n : 2 * n], PASSING * relative[:n])
     worst = int(np.argmax(np.where(np.isnan(relative), math.inf, relative)))
     return RunError(
         float(relative[worst]), names[worst], float(time[worst]), dict(zip(names, error.tolist(), strict=True))

@@ -774,16 +774,6 @@ enum outcome core_possible(struct core *m, double t, double H) {
         return discard(m, "no step from t = %s s: the FMU stands at t = %s s, and a step must begin there", asked.all,
                        here.all);
     }
-    if (t + H > m->stop + STOP_PART * H + TIME_PART * fabs(m->stop)) {
-        struct text begin = {"", 0}, end = {"", 0}, stop = {"", 0};
-        add_number(&begin, t);
-        add_number(&end, t + H);
-        add_number(&stop, m->stop);
-        return refuse(m,
-                      "no step from t = %s s to t = %s s: it ends past t = %s s, the stop time that the importing tool has "
-                      "set; set a later one at the start, or none",
-                      begin.all, end.all, stop.all);
-    }
     if (!(t + H > t)) {
         struct text size = {"", 0}, here = {"", 0};
         add_number(&size, H);
@@ -800,6 +790,16 @@ enum outcome core_possible(struct core *m, double t, double H) {
                        "a communication step of %s s takes %.3g steps, and at most %.3g are taken at once; take shorter "
                        "communication steps or a longer solver.step",
                        size.all, H / h, (double)MOST_STEPS);
+    }
+    if (t + H > m->stop + STOP_PART * H + TIME_PART * fabs(m->stop)) {
+        struct text begin = {"", 0}, end = {"", 0}, stop = {"", 0};
+        add_number(&begin, t);
+        add_number(&end, t + H);
+        add_number(&stop, m->stop);
+        return refuse(m,
+                      "no step from t = %s s to t = %s s: it ends past t = %s s, the stop time that the importing tool has "
+                      "set; set a later one at the start, or none",
+                      begin.all, end.all, stop.all);
     }
     return DONE;
 }
