@@ -131,6 +131,7 @@ def test_the_page_of_examples_has_every_script_and_small_figures() -> None:
 @pytest.mark.slow
 @pytest.mark.represented
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.__name__.partition(".")[2])
+@pytest.mark.filterwarnings("ignore:the steps leave:mbfmu.errors.ResultWarning")  # it compares coarse steps
 def test_an_example_with_a_figure_prints_its_table_and_draws_it(
     example: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
