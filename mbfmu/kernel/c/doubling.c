@@ -29,7 +29,6 @@ static int go_on_to(const struct call *c, int k, const double *from, int halves,
     memcpy(end, from, sizeof now);
     for (; k < PIECE; ++k) {
         memcpy(now, end, sizeof now);
-        memcpy(m->x, now, sizeof now);
         inputs_after(c, k * c->h, inputs);
         next.t = c->t + k * c->h;
         if (reach(&next, halves, m) != OK) return 0;
