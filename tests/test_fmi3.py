@@ -599,6 +599,17 @@ def test_a_state_saved_where_an_event_waits_goes_on_with_the_same_bits() -> None
         assert (other.get(), other.save()) == found[0]
 
 
+def test_a_state_saved_after_an_event_is_restored() -> None:
+    with Instance3(unpacked("ball"), events=True, early=True).start() as run:
+        run.settle()
+        run.step(0.0, 1.0)
+        run.slave.enterEventMode()
+        run.settle()
+        state = run.save()
+        run.restore(state)
+        assert run.save() == state
+
+
 def test_a_step_with_updates_stops_at_the_event_of_one_without() -> None:
     calls: list[float] = []
     times = []

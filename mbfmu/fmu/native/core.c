@@ -1124,7 +1124,7 @@ static int is_possible(const struct state *s) {
         const struct refusal *r = &s->refusals[i];
         if (r->where < 0 || r->where > START_TIME || r->why <= FINE || r->why > FOLLOWS_OTHERS) return 0;
     }
-    if (!isfinite(s->time) || !isfinite(s->from_time) || !isfinite(s->span)) return 0;
+    if (!isfinite(s->time) || !isfinite(s->from_time) || isinf(s->span)) return 0; /* NAN: a step and an event after it */
     return are_settings(s->settings) && (s->span == 0 || are_settings(s->from_settings));
 }
 
