@@ -54,7 +54,7 @@ class Instance3:
 
     def get(self, names: Iterable[str] | None = None) -> list[float]:
         """Return the values of all elements; of all outputs and local variables if none is given, type by type."""
-        chosen = self.fmu.names("output", "local") if names is None else names
+        chosen = self.fmu.shown if names is None else names
         found: list[float] = []
         for kind, some in sorted(self.fmu.by_type(chosen).items()):
             if kind in SETTABLE:

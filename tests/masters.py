@@ -67,6 +67,11 @@ class Unpacked:
         """Return the names of the variables of these causalities, in the order of modelDescription.xml."""
         return [name for name, item in self.variables.items() if item.causality in causalities]
 
+    @property
+    def shown(self) -> list[str]:
+        """Names of the outputs and local variables but for reports on the steps."""
+        return [name for name in self.names("output", "local") if not name.startswith("solver.")]
+
     def by_type(self, names: Iterable[str]) -> dict[str, list[str]]:
         """Return names by the type of the variables."""
         found: dict[str, list[str]] = {}
@@ -86,7 +91,7 @@ class Instance:
     def __init__(self, fmu: Unpacked, logging: bool = True) -> None:
         self.fmu = fmu
         self.messages: list[Message] = []
-        self.shown = fmu.names("output", "local")
+        self.shown = fmu.shown
         model = fmu.description.coSimulation.modelIdentifier
         self.slave: Any = fmi2.FMU2Slave(
             guid=fmu.description.guid, unzipDirectory=str(fmu.folder), modelIdentifier=model, instanceName="one"

@@ -1,6 +1,5 @@
 """Absurd results are reported even where no energy can tell, by runs and by FMUs of both back ends."""
 
-import math
 import os
 import re
 import shutil
@@ -59,17 +58,10 @@ def notices(model: Any, stop: float, **how: Any) -> str:
 
 @pytest.mark.filterwarnings("ignore::mbfmu.errors.ResultWarning")
 def test_a_step_that_does_not_resolve_the_motion_is_reported() -> None:
-    """The block falls over and ends below the ground, where its corners allow it."""
-    text = notices("rocking_block", 10.0, step=2.0)
-    assert "at t = 0 s a step of 2 s leads to free.s_" in text
-    assert "take a smaller step" in text
-    found = re.search(
-        r"a step of 0.1 s leads to y = (\S+), and two of half the length to (\S+);",
-        notices(growing(30.0), 0.5, stepper="projected", step=0.1),
-    )
-    assert found
-    exact = [sum(x**k / math.factorial(k) for k in range(5)) for x in (3.0, 1.5)]  # the method's own polynomial
-    assert [float(item) for item in found.groups()] == pytest.approx([exact[0], exact[1] ** 2], rel=1e-5)
+    """The block falls over and ends below the ground, where its corners allow it: nearly all steps end at events."""
+    for text in (notices("rocking_block", 10.0, step=2.0), notices(growing(30.0), 0.5, stepper="projected", step=0.1)):
+        assert "estimated error of" in text
+        assert "take a smaller step" in text
 
 
 @pytest.mark.filterwarnings("ignore::mbfmu.errors.ResultWarning")
@@ -91,29 +83,36 @@ def test_what_is_large_by_the_motion_itself_is_reported_only_if_it_is_hopeless()
     assert "times its usual size; check inputs and parameters" in notices(growing(20.0), 2.0)  # to 2e17
 
 
-def test_chosen_steps_are_not_tried_again() -> None:
+def test_steps_that_are_chosen_well_are_not_reported() -> None:
     assert not notices(growing(30.0), 0.5, stepper="projected", step=0.1, tolerance=1e-6)
 
 
 @compiler
 @pytest.mark.parametrize(("backend", "fmi"), [("native", "2.0"), ("native", "3.0"), ("python", "2.0")])
 @pytest.mark.filterwarnings("ignore::mbfmu.errors.ResultWarning")
-def test_every_kind_of_fmu_reports_a_state_far_beyond_its_size_once(backend: str, fmi: str, tmp_path: Path) -> None:
-    """The steps that are tried, the first, 10th and 100th, are before the decay: a step then multiplies by 5."""
+def test_every_kind_of_fmu_reports_an_error_and_a_state_far_beyond_its_size_once(
+    backend: str, fmi: str, tmp_path: Path
+) -> None:
+    """The error is judged after 100 steps and after a tenth more each time; a step from 0.5 s on multiplies by 5."""
     path, how = tmp_path / "spool.fmu", {"stepper": "projected", "step": 4e-3}
     mbfmu.export(spool(), path, backend=backend, fmi=fmi, platforms=["linux64"], **how)
-    text = notices(path, 0.6, output_interval=4e-3)
+    error, size = notices(path, 0.6, output_interval=4e-3).splitlines()
     assert re.fullmatch(
-        r"spool: y = (\S+) is \S+ times its usual size, and a step of 0.004 s leads to y = \1, and two of half "
-        r"the length to \S+; take a smaller solver.step, or set solver.tolerance \(said once, at t = 0.5\d+ s\)",
-        text,
+        r"spool: the steps leave y with an estimated error of more than its range, most of it from t = 0.5\d* s; "
+        r"take a smaller solver.step, or set solver.tolerance \(said once, at t = 0.5\d+ s\)",
+        error,
+    )
+    assert re.fullmatch(
+        r"spool: y = \S+ is \S+ times its usual size; check inputs and parameters, or take other steps "
+        r"\(said once, at t = 0.5\d+ s\)",
+        size,
     )
 
 
 @compiler
 @pytest.mark.filterwarnings("ignore::mbfmu.errors.ResultWarning")
-def test_an_fmu_reports_at_once_a_step_that_does_not_resolve_the_motion(tmp_path: Path) -> None:
+def test_an_fmu_reports_the_error_of_a_few_steps_when_it_ends(tmp_path: Path) -> None:
     mbfmu.export(growing(30.0), tmp_path / "f.fmu", stepper="projected", step=0.1, platforms=["linux64"])
     text = notices(tmp_path / "f.fmu", 0.5)
-    assert text.startswith("growing: a step of 0.1 s leads to y = 16.375, and two of half the length to 19.3463; take")
-    assert text.endswith("(said once, at t = 0 s)")
+    assert text.startswith("growing: the steps leave y with an estimated error of more than its range")
+    assert text.endswith("(said once, at t = 0.5 s)")

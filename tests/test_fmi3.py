@@ -62,7 +62,7 @@ def unpacked(name: str, fmi: str = "3.0") -> Unpacked:
 def scalars(fmu: Unpacked) -> list[str]:
     """Return the names of the outputs and local variables of an FMI 2.0 FMU in the order of `Instance3.get`."""
     order = {"Boolean": 0, "Real": 1, "Integer": 2}
-    return sorted(fmu.names("output", "local"), key=lambda name: order[fmu.variables[name].type])
+    return sorted(fmu.shown, key=lambda name: order[fmu.variables[name].type])
 
 
 # -- the same bits ---------------------------------------------------------------------------------------------------

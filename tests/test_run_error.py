@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,44 @@ def test_a_run_has_the_same_bits_with_and_without_an_estimate(name: str, toleran
     assert runs[0].steps == runs[1].steps
     assert math.isnan(runs[0].error.value)
     assert runs[1].error.value > 0
+
+
+def test_what_a_damped_motion_forgets_does_not_add_up() -> None:
+    """Of h' = -2 h + sin(3 t), whose error after 200 s is that after 5 s: a sum of all errors is 400 times as large."""
+    block = mbfmu.model.Block(
+        "low_pass",
+        states=(mbfmu.model.State("h", "-2*h + sin(3*time)", "1", 0.0),),
+        defined=(mbfmu.model.Defined("out", "h", output=True),),
+    )
+    how: dict[str, Any] = {"stepper": "projected", "step": 0.02, "output_interval": 0.1}
+    long = mbfmu.simulate(block, 200.0, **how)
+    exact = mbfmu.simulate(block, 200.0, **how | {"step": 0.002}, error_samples=0)
+    true = np.abs(long["out"] - exact["out"]).max()
+    assert 0.3 < long.error.by_variable["h"] / true < 60
+
+
+@pytest.mark.parametrize(("backend", "fmi"), [("native", "2.0"), ("native", "3.0"), ("python", "2.0")])
+def test_every_kind_of_fmu_has_the_error_of_its_run(backend: str, fmi: str, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"stepper": "rattle", "step": 5e-3}
+    path = mbfmu.export("two_link", tmp_path / "f.fmu", backend=backend, fmi=fmi, **how)
+    run = mbfmu.simulate(path, 1.0, output_interval=5e-3)
+    expected = mbfmu.simulate("two_link", 1.0, output_interval=5e-3, **how).error
+    assert run["solver.error"][-1] == pytest.approx(expected.value, rel=1e-12)
+    none = mbfmu.simulate(path, 1.0, values={"solver.error_samples": 0.0})
+    assert not none["solver.error"].any()
+
+
+def test_a_state_of_a_simulation_takes_the_error_along() -> None:
+    simulation = mbfmu.Simulation("slider_crank", step=2e-3, stepper="rattle")
+    for _ in range(50):
+        simulation.step(None, 2e-3)
+    state, found = simulation.state, []
+    for _ in range(2):
+        simulation.restore(state)
+        simulation.step(None, 0.3)
+        found.append(simulation.error)
+    assert found[0] == found[1]
+    assert 0 < found[0].value < 1e-2
 
 
 def test_the_estimate_does_not_depend_on_the_output_points() -> None:

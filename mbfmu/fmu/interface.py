@@ -5,7 +5,7 @@ vector of that kind; nothing else is derived from value references.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from sys import float_info
 from typing import Any
@@ -16,29 +16,32 @@ from mbfmu.dae.states import indicator_signals, rate_signals, state_places, stat
 from mbfmu.fmu.dependencies import bound_on, initial_dependencies, running_dependencies
 from mbfmu.fmu.nominal import nominal_of, power_of_ten
 from mbfmu.kernel.bundle import Bundle
+from mbfmu.kernel.errors import Estimated
 from mbfmu.kernel.failure import Quantity
 from mbfmu.model.mechanism import FIXED
 from mbfmu.model.variable_type import VariableType
 from mbfmu.prepared.failures import remedies
 from mbfmu.prepared.prepare import Prepared
-from mbfmu.prepared.settings import LARGEST_TOLERANCE
+from mbfmu.prepared.settings import LARGEST_TOLERANCE, MOST_SAMPLES, OFTEN
 from mbfmu.stepper import Scheme
 
 STEP = "solver.step"
 TOLERANCE = "solver.tolerance"
+ERROR_SAMPLES = "solver.error_samples"
 DRIFT = "solver.drift"
 STABILIZATION = "solver.stabilization"
-"""Names of the parameters of the solver: two for co-simulation, two for model exchange."""
+"""Names of the parameters of the solver: three for co-simulation, two for model exchange."""
 ALLOWED_DRIFT, RETURN = 1e-5, 10.0
 """Defaults of solver.drift and of solver.stabilization, 1/s."""
 CORRECTION = "solver.correction"
+ERROR = "solver.error"
 RESIDUAL = "constraint.position"
 
 TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
     "time", "input", "parameter", "setting", "output", "diagnostic",
 )  # fmt: skip
-"""Kinds of variables, each with a vector of values: time, u, p, the parameters of the solver, y, and the report on the
-last step."""
+"""Kinds of variables, each with a vector of values: time, u, p, the parameters of the solver, y, and reports on the
+steps: the size of the last correction, and the error."""
 STATE, RATE, INDICATOR = EXCHANGED = ("state", "rate", "indicator")
 """Kinds of variables beside these in a kernel for model exchange: entries of [q; v; z], of its time derivative, and of
 the guards as a solver sees them, which are variables in FMI 3.0 alone."""
@@ -134,7 +137,7 @@ class Watched:
         residual: index of the largest residual of the constraints on the coordinates; None: there is none.
         limit: product of a step and a rate, rad, from which on errors of the stepper grow; None: it is not watched.
         states: coordinates and first-order states, with their usual sizes.
-        halves: whether steps are tried again with half the length.
+        errors: the quantities whose errors are estimated; None: there is no estimate.
     """
 
     constant: Conserved
@@ -142,7 +145,7 @@ class Watched:
     residual: int | None
     limit: float | None
     states: tuple[Quantity, ...]
-    halves: bool
+    errors: Estimated | None
 
 
 @dataclass(frozen=True)
@@ -283,9 +286,9 @@ def interface(
             OUTPUT, offset, signal, "calculatedParameter", variability, "calculated",
             min=signal.min, max=signal.max, nominal=usual(signal),
         )  # fmt: skip
-    if corrections:
-        text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
-        add(DIAGNOSTIC, 0, Signal(CORRECTION, "1", text), "local", "continuous", "calculated")
+    watched = _watched(prepared, corrections, kinds)
+    for offset, variability, signal in _reports(corrections, watched):
+        add(DIAGNOSTIC, offset, signal, "local", variability, "calculated")
     # pairs of states and derivatives, and dependencies
     by_name = {item.name: item for item in variables}
     states = (
@@ -298,7 +301,7 @@ def interface(
         tuple(variables),
         running_dependencies(dae, functions, variables[0].name, STABILIZATION),
         bound,
-        _watched(prepared, corrections),
+        watched,
         prepared.outline.guards,
         tuple(clock.name for clock in dae.sampling.clocks) if dae.sampling else (),
         tuple(states),
@@ -337,15 +340,30 @@ def _why_fixed(scheme: Scheme, index: int, item: ParameterSignal) -> str | None:
     return HIDDEN.format(stepper=scheme.name) if index in scheme.depends_on else None
 
 
-def _watched(prepared: Prepared, corrections: int) -> Watched:
+def _estimates(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> bool:
+    """Return whether the error of steps is estimated: not with bounded work, which has no time for it."""
+    return "cs" in kinds and not corrections and prepared.bundle.measured is not None
+
+
+def _watched(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> Watched:
     """Return what an FMU watches; with bounded work no step takes the time of the steps that find its limit."""
     constant = prepared.outline.constant
     indices = {signal.name: index for index, signal in enumerate(prepared.dae.outputs)}
     energies = tuple(indices[name] for name in (constant.name, *STORED[1:])) if constant.name else ()
     view = prepared.outline
     limit = None if corrections else view.limit
-    halves = view.halves and not corrections
-    return Watched(constant, energies, indices.get(RESIDUAL), limit, view.states, halves)
+    errors = view.measured if _estimates(prepared, corrections, kinds) else None
+    return Watched(constant, energies, indices.get(RESIDUAL), limit, view.states, errors)
+
+
+def _reports(corrections: int, watched: Watched) -> Iterator[tuple[int, str, Signal]]:
+    """Yield the place, the variability and the signal of each report on the steps."""
+    if corrections:
+        text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
+        yield 0, "continuous", Signal(CORRECTION, "1", text)
+    if watched.errors:
+        text = "estimated error of the steps so far, relative to the range of the variable with the largest one"
+        yield 1, "discrete", Signal(ERROR, "1", text)
 
 
 def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tuple[ParameterSignal, ...]:
@@ -363,10 +381,13 @@ def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tup
     stabilization = (
         "model exchange: rate at which a state beside the constraints tends to them; the solver's steps must resolve it"
     )
+    shadows = "the error is estimated of one in so many steps of a long run, and of more in a short one; 0: of none"
+    samples = (ParameterSignal(ERROR_SAMPLES, "1", shadows, OFTEN, 0.0, MOST_SAMPLES, True),)
     settings = {
         "cs": (
             ParameterSignal(STEP, "s", longest, prepared.step, 1e-9, math.inf, True),
             ParameterSignal(TOLERANCE, "1", error, prepared.tolerance, 0.0, loosest, True),
+            *(samples if _estimates(prepared, corrections, kinds) else ()),
         ),
         "me": (
             ParameterSignal(DRIFT, "1", drift, ALLOWED_DRIFT, 1e-12, math.inf, True),

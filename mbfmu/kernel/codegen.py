@@ -42,6 +42,7 @@ STEPPING = (
     "int mbfmu_control(const double *x, const double *u, const double *du, const double *p, double t, double H, "
     "double h_max, double tol, long long most, double *x1, double *status, double *work, double *errors);",
     "int mbfmu_communicate(double *const *a);",
+    "double mbfmu_error(const double *errors, int n, const double *usual, double *amounts, int *worst, double *when);",
     "double mbfmu_longest(const double *x, const double *u, const double *du, const double *p, double t, double h, "
     "double *work);",
     "long long mbfmu_count(double span, double longest);",
@@ -87,6 +88,7 @@ FORMULAS = (
 """Files of every kernel, in the order in which they build on each other."""
 STEPS = (
     "short.c", "steps.c", "doubling.c", "saltation.c", "events.c", "driver.c", "travel.c", "entries.c", "growth.c",
+    "estimate.c",
 )  # fmt: skip
 """Files of the kernels that take steps, after those."""
 CONSTANTS: Mapping[str, float] = {
@@ -359,7 +361,7 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
         "NZ": max(item.unknowns for item in bundle.formulas.values()),
         "STAGES": max(1, *(len(item.sizes) for item in bundle.formulas.values())),
         "HELD_AT": bundle.held[0], "HELD": bundle.held[1],
-        "ERRORS": len(errors.ENTRIES) + len(errors.ROW) * bundle.measured.numel_out(0) if bundle.measured else 0,
+        "ERRORS": errors.size(bundle.measured.numel_out(0), bundle.nx) if bundle.measured else 0,
         **({"MEASURED": bundle.measured.numel_out(0)} if bundle.measured else {}),
         **({"SAMPLED": 1} if bundle.until_sampling else {}),
         **(_switched(bundle) if bundle.guards else {}),

@@ -1,49 +1,64 @@
 """The error of the steps of a run, by step doubling now and then (`doubling.c`).
 
-A piece of a few steps is taken once more, in steps of half the length, and both ends are compared: Hairer, Norsett &
-Wanner, Solving Ordinary Differential Equations I, II.4. What steps add to the error of a quantity is summed up, as if
-no error grew or vanished later.
+A shadow begins where the motion is, goes along with it in steps of half the length, and their distance is noted after
+1, 4, 16 ... steps: Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4. How the distance grows
+with the length of a shadow tells whether the errors of steps add up, grow, or are forgotten as the motion is damped.
 """
 
+import ctypes
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from mbfmu.base.result import RunError
 
-ENTRIES = ("EVERY", "WAIT", "SPACING", "STEPS", "COVERED")
-"""Entries of an array of errors: most steps from one comparison to the next, 0 for none; steps until the next one;
-steps that it stands for; steps taken; those of them that comparisons stand for."""
-ROW = ("least", "greatest", "sum", "largest", "time")
-"""Numbers of each quantity after them: its least and greatest value, the sum of the errors of the steps, the largest
-part of that sum from one comparison, and its time, s."""
+BRIEF = 4
+"""Least number of steps of a shadow after which its distance counts: within them vanishes what stiff parts damp at
+once, and what changes its sign from step to step."""
+SCALES = 6
+"""Number of lengths of shadows, from one step on, each four times the one before."""
+DENSE = 128
+"""Number of steps of a run up to which all have shadows; there are fewer and fewer after."""
+
+ENTRIES = (
+    "EVERY", "WAIT", "STEPS", "SHADOWS", "LENGTH", "DONE",
+    *(f"LAST_{scale}" for scale in range(SCALES)), *(f"COVERED_{scale}" for scale in range(SCALES)),
+)  # fmt: skip
+"""Entries of an array of errors: steps of a long run for each that has a shadow, 0 for no shadow; steps until the next
+shadow; steps taken; shadows begun; steps of the present one, 0 without, and how many it has taken; for each length of
+shadows the step of the last distance, and the number of steps that the distances stand for."""
+ROW = ("LEAST", "GREATEST", "MOST", "FASTEST", "TIME", *(f"SUM_{scale}" for scale in range(SCALES)))
+"""Numbers of each quantity: its least and greatest value, its largest distance from a shadow, the largest distance by
+the number of steps and its time, s, and for each length the sum of the distances for all steps they stand for."""
+
 SMALL = 1e-3
 """Part of the largest range of the coordinates, or of the rates, below which that of one of them does not count."""
-LEAST = 1e-6
+NARROW = 1e-6
 """Range of a coordinate or rate, m, rad, m/s or rad/s, that counts at least: what stands still has round-off alone."""
-
-PIECE = 4
-"""Number of steps that are compared together: within them vanishes what stiff parts damp at once, and what changes its
-sign from step to step."""
-DENSE = 8
-"""Number of comparisons whose spacing is the same while the steps of a run double: there are enough in a short run."""
-
 SLIGHT = 1e-6
 """Part of the size of a quantity below which its range does not count, as that of a wheel that turns at a constant
 speed."""
-
 PASSING = 30.0
 """Largest ratio of the relative errors of a rate and of its coordinate: above it the rate's error passes too soon to be
 one of the motion, as where something stiff settles."""
+DOUBT = 0.25
+"""Amount by which the power of length with which sums of distances fall may be larger than they show."""
+FORGOTTEN = 1e-9
+"""Least ratio of a sum of distances to that of the shortest shadows."""
 
 MACROS = {
-    "PIECE": PIECE,
+    "BRIEF": BRIEF,
+    "SCALES": SCALES,
     "DENSE": DENSE,
-    **{f"E_{name}": entry for entry, name in enumerate(ENTRIES)},
+    **{f"E_{name.removesuffix('_0')}": ENTRIES.index(name) for name in ENTRIES if name[-1] not in "12345"},
     "E_SIZE": len(ENTRIES),
+    **{f"R_{name.removesuffix('_0')}": ROW.index(name) for name in ROW if name[-1] not in "12345"},
     "E_ROW": len(ROW),
+    "SMALL": SMALL,
+    "NARROW": NARROW,
+    "SLIGHT_RANGE": SLIGHT,
+    "PASSING": PASSING,
+    "DOUBT": DOUBT,
+    "FORGOTTEN": FORGOTTEN,
 }
 """Places in an array of errors, by the names of their macros in C."""
 
@@ -62,37 +77,35 @@ class Estimated(NamedTuple):
     usual: tuple[float, ...]
 
 
-def begun(size: int, every: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def size(quantities: int, nx: int) -> int:
+    """Return the length of an array of errors of as many quantities, for states of nx entries."""
+    return len(ENTRIES) + quantities * len(ROW) + nx
+
+
+def begun(length: int, every: int) -> Any:
     """Return the array of errors at the start of a run.
 
     Args:
-        size: its length, as the kernel says.
-        every: most steps from one comparison to the next; 0: no step is compared.
+        length: its length, as the kernel says.
+        every: steps of a long run for each that has a shadow; 0: there is no shadow.
     """
-    errors = np.zeros(size)
-    errors[: len(ENTRIES)] = every, 1, 1, 0, 0
-    rows = errors[len(ENTRIES) :].reshape(-1, len(ROW))
-    rows[:, 0], rows[:, 1] = math.inf, -math.inf
+    errors = (ctypes.c_double * length)()
+    if length:
+        errors[ENTRIES.index("EVERY")] = every
     return errors
 
 
-def estimated(errors: Sequence[float], measured: Estimated) -> RunError:
-    """Return the error of a run from its array of errors, and from what they are errors of."""
+def end_shadow(errors: Any) -> None:
+    """End the shadow of a motion, which goes on from another state than that to which the last step led."""
+    if errors:
+        errors[ENTRIES.index("LENGTH")] = 0.0
+
+
+def estimated(kernel: Any, errors: Any, measured: Estimated) -> RunError:
+    """Return the error of a run, which the kernel finds in its array of errors, and from what they are errors of."""
     names, n, usual = measured
-    whole = np.array(errors)
-    head, rows = dict(zip(ENTRIES, whole, strict=False)), whole[len(ENTRIES) :].reshape(-1, len(ROW))
-    if not (head.get("COVERED", 0) > 0 and len(rows)):
+    amounts, worst, when = (ctypes.c_double * len(names))(), (ctypes.c_int * 1)(), (ctypes.c_double * 1)()
+    value = kernel.error(errors, n, (ctypes.c_double * (len(usual) + 1))(*usual), amounts, worst, when)
+    if math.isnan(value):
         return RunError()
-    least, greatest, total, _, time = rows.T
-    error, scale = total * head["STEPS"] / head["COVERED"], greatest - least
-    for part in (slice(0, n), slice(n, 2 * n)):
-        scale[part] = np.maximum(scale[part], max(LEAST, SMALL * scale[part].max(initial=0.0)))
-    scale[2 * n :] = np.maximum(scale[2 * n :], SMALL * np.array(usual))
-    scale = np.maximum(scale, SLIGHT * np.maximum(np.abs(least), np.abs(greatest)))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        relative = np.where(error > 0, error / scale, 0.0)
-    relative[n : 2 * n] = np.minimum(relative[n : 2 * n], PASSING * relative[:n])
-    worst = int(np.argmax(np.where(np.isnan(relative), math.inf, relative)))
-    return RunError(
-        float(relative[worst]), names[worst], float(time[worst]), dict(zip(names, error.tolist(), strict=True))
-    )
+    return RunError(value, names[worst[0]], when[0], dict(zip(names, amounts, strict=True)))

@@ -85,20 +85,6 @@ class Quantity(NamedTuple):
         """Return name, value and unit."""
         return f"{self.name} = {_with_unit(value, self.unit)}"
 
-    def absurd(self, value: float) -> str:
-        """Return a clause on an absurdly large value."""
-        return f"{self.shown(value)} is {abs(value) / self.usual:.2g} times its usual size"
-
-    def unresolved(self, value: float, other: float, step: float) -> str:
-        """Return a clause on a step that does not resolve the motion.
-
-        Args:
-            value: the value after the step.
-            other: that after two steps of half the length.
-            step: length of the step, s.
-        """
-        return f"a step of {step:.3g} s leads to {self.shown(value)}, and two of half the length to {other:.6g}"
-
 
 class Bound(NamedTuple):
     """The bounds of a calculated parameter.

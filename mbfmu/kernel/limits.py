@@ -89,16 +89,13 @@ UNNOTICED = 1e-9
 PERSISTENT = 5
 """Number of communication steps in a row after which an error of the energy gives a message: a motion that begins from
 rest has exchanged next to nothing after the first ones."""
+FIRST_JUDGED = 100
+"""Number of steps after which the estimated error of a run gives a message for the first time: a motion that begins
+from rest has no range to speak of after the first ones."""
 DRIFTED = 1e-6
 """Residual of the constraints on the coordinates that gives a notice."""
-ABSURD = 1e3
-"""Ratio of a state to its usual size from which a step is tried again in halves."""
 HOPELESS = 1e12
-"""Ratio of a state to its usual size that gives a notice, whatever shorter steps give."""
-RAISED = 10.0
-"""Ratio of a state to a size at which halves gave the same, from which they are tried again."""
-UNRESOLVED = 0.1
-"""Difference of a state after a step and after its halves, relative to its size, that gives a notice."""
+"""Ratio of a state to its usual size that gives a notice."""
 INSIDE = 1e-3
 """Depth of a gap below zero, m or rad, that gives a notice."""
 
@@ -142,11 +139,9 @@ MACROS: Mapping[str, float] = {
     "NOTICEABLE": NOTICEABLE,
     "UNNOTICED": UNNOTICED,
     "PERSISTENT": PERSISTENT,
+    "FIRST_JUDGED": FIRST_JUDGED,
     "DRIFTED": DRIFTED,
-    "ABSURD": ABSURD,
     "HOPELESS": HOPELESS,
-    "RAISED": RAISED,
-    "UNRESOLVED": UNRESOLVED,
     "INSIDE": INSIDE,
 }
 """The limits, by the names of their macros in C."""

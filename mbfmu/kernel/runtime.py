@@ -8,6 +8,7 @@ Its functions are pure; vectors are ctypes arrays of doubles and are never chang
     outputs(x, u, p, t)              -> y
     communicate(x, u, du, p, t, H, h_max, tol) -> x1, y, None    a communication step in one call; or x, None, status
     longest(x, u, du, p, t, h)       -> step          from x on at which errors do not grow; inf: h is no longer
+    error(errors, n, usual, amounts, worst, when) -> value    the error of a run, see errors.py
 """
 
 import ctypes
@@ -181,12 +182,15 @@ class Compiled:
             ("outputs", [pointer] * 3 + [real] + [pointer] * 2),
             ("communicate", [pointer]),
             ("longest", [pointer] * 4 + [real, real, pointer]),
+            ("error", [pointer, ctypes.c_int] + [pointer] * 4),
         ):
             getattr(library, f"mbfmu_{name}").argtypes = arguments
         library.mbfmu_longest.restype = real
+        library.mbfmu_error.restype = real
         self._initialize, self._advance = library.mbfmu_initialize, library.mbfmu_advance
         self._control, self._outputs = library.mbfmu_control, library.mbfmu_outputs
         self._communicate, self._longest = library.mbfmu_communicate, library.mbfmu_longest
+        self.error = library.mbfmu_error
         self.path = path
         return library
 
@@ -218,15 +222,20 @@ class Compiled:
         return (x1 if code in {OK, UNFINISHED} else x), self._read_status()
 
     def communicate(
-        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float
-    ) -> tuple[Vector, Vector | None, Status | None]:
-        """Return state and outputs after the span H in steps of at most h_max, chosen if tol > 0; or how it failed."""
+        self, x: Vector, u: Vector, du: Vector, p: Vector, t: float, H: float, h_max: float, tol: float,
+        errors: Vector | None = None,
+    ) -> tuple[Vector, Vector | None, Status | None]:  # fmt: skip
+        """Return state and outputs after the span H in steps of at most h_max, chosen if tol > 0; or how it failed.
+
+        The errors of the steps are added to those of the run.
+        """
         x1, y, table, address = self._state(), self._shown(), self._table, ctypes.addressof
         seen_u, seen_du, seen_p = self._given
         if u is not seen_u or du is not seen_du or p is not seen_p:
             self._given = u, du, p
             table[1], table[2], table[3] = address(u), address(du), address(p)
         table[0], table[4], table[5] = address(x), address(x1), address(y)
+        table[9] = address(errors) if errors else None
         write_span(self._span, 0, t, H, h_max, tol)  # numbers as arguments of the kernel would take longer
         return (x1, y, None) if self._communicate(self._table_at) == OK else (x, None, self._read_status())
 

@@ -91,14 +91,6 @@ class Outline(Layout):
             if item.name in begun or (item.kind == "output" and item.name in derived)
         )
 
-    @property
-    def halves(self) -> bool:
-        """Whether steps of half the length may begin at any state, and lead to the same motion if both resolve it.
-
-        They do not with a history of one step, nor with impacts that act at the end of a step.
-        """
-        return not (self.multistep or self.gaps)
-
     def bounded(self, step: float) -> tuple[str, ...]:
         """Return a notice if a step, s, is too long for the quickest flexible body."""
         if self.quickest is None or step <= self.quickest.step:

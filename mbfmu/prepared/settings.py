@@ -20,8 +20,8 @@ InputValue: TypeAlias = str | float | bool | InputFunction
 """An input as a user gives it: an expression of ``time``, a table's path, a number, True or False, or a function."""
 STEP = 1e-3
 """Default of the longest step of a stepper, s."""
-OFTEN = 499
-"""Default for the most steps from one whose error is estimated to the next: a prime number, so that no period of the
+OFTEN = 127
+"""Default for the steps of a long run for each whose error is estimated: a prime number, so that no period of the
 motion or of its inputs coincides with it."""
 MOST_SAMPLES = 1_000_000
 """Largest of these numbers."""
@@ -120,9 +120,9 @@ ENERGY_BALANCE = Described(
     help="output energy.balance: stored energy plus losses minus what was put in, J",
 )
 ERROR_SAMPLES = Described(
-    "most steps of a model from one estimate of their error to the next; 0: no error is estimated",
+    "steps of a long run of a model for each whose error is estimated; 0: no error is estimated",
     option="--error-samples N",
-    help="estimate the error of every N-th step, which takes about 16/N of the time of a long run; 0: of none",
+    help="estimate the error of one in N steps of a long run, which takes about 2/N of its time; 0: of none",
     check=check_samples,
 )
 MODEL = Described("a model, a name in models/, or the path of a model file")

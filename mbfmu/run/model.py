@@ -2,28 +2,25 @@
 
 import math
 import time as clock
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mbfmu.base.result import Result, RunError, matching, roles
-from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.errors import StartError, StepError, UsageError
 from mbfmu.fmu.failures import facts
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.errors import begun, estimated
-from mbfmu.kernel.failure import Quantity
-from mbfmu.kernel.limits import ABSURD, HOPELESS, INSIDE, NOTICEABLE, RAISED, UNRESOLVED
-from mbfmu.kernel.runtime import OK, UNFINISHED, Energy, count
+from mbfmu.kernel.runtime import OK, UNFINISHED, count
 from mbfmu.prepared.failures import not_finite
-from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, check_steps
 from mbfmu.prepared.settings import OFTEN
 from mbfmu.run.drives import Drives
 from mbfmu.run.inputs import Course
+from mbfmu.run.notices import MOST_STANDS, Stand, notices_of
 
 Progress = Callable[[float], None]
 POINTS = 500
@@ -33,26 +30,10 @@ LONGEST = 1e12
 """Largest number of steps of a run: more take days, of the smallest model."""
 CALL = 2000
 """Largest number of steps of one call of the kernel, after which Python handles an interrupt from the keyboard."""
-MOST_STANDS = 2000
-"""Largest number of states of a run that are kept until its end, approximately."""
-MOST_TRIED = 16
-"""Largest number of points at equal distances at which the growth of errors is tried after a run."""
-STEPS_TRIED = 1000
-"""Number of steps of a run for each point at which the growth of errors is tried."""
 HISTORY = 8
 """Number of points before t = 0 that a multistep method may need, at which inputs are evaluated if the start fails."""
 PROBES = 129
 """Number of times within a failed step at which its inputs are tried."""
-SHORTER = "take a smaller step, or steps chosen for a tolerance"
-"""Advice against errors of equal steps."""
-
-
-class Stand(NamedTuple):
-    """The time, s, the state and the inputs of a motion at a point."""
-
-    t: float
-    x: Any
-    u: Any
 
 
 def communication_points(
@@ -143,14 +124,12 @@ def run_prepared(
             item.column(np.arange(HISTORY) * np.float64(-step))  # where a multistep method makes its first history
         raise
     watch(0.0, x)
-    # where the run is watched for steps that are too long for the model
+    # what is kept of the run
     rows: list[list[float]] = []
-    bounded = usual_start and outline.bounded(step)  # the flexible body gave the notice when it was made
-    limited = outline.limit and not (tolerance or bounded)
     stands: list[Stand] = []
     stride = math.ceil(len(points) / MOST_STANDS)
     steps, seconds = 0, 0.0
-    errors = vector(begun(kernel.n_errors, error_samples)) if error_samples and kernel.n_errors else None
+    errors = begun(kernel.n_errors, error_samples) if error_samples and kernel.n_errors else None
 
     def note(t: float, x: Any, u: Any) -> None:
         y, finite = kernel.checked_outputs(x, u, p, t)
@@ -177,13 +156,11 @@ def run_prepared(
             steps += int(status.substeps)
         watch(end, x)
         report(end / stop)
-    # the result, with notices: one on the steps, that which says most, then of gaps and of the energy
+    # the result, with notices
     stands.append(Stand(stop, x, drives.at(stop)))
     note(stop, x, stands[-1].u)
     table = np.array(rows)[:, : len(shown)]
-    error = RunError() if errors is None else estimated(errors, outline.measured)
-    y = table[:, len(outline.inputs) :]
-    too_long = _step_notices(prepared, stands, p, steps, float(points[1] - points[0]), bool(limited))
+    error = RunError() if errors is None else estimated(kernel, errors, outline.measured)
     return Result(
         points,
         names,
@@ -193,11 +170,7 @@ def run_prepared(
         seconds,
         roles((item.name, item.kind, item.unit, item.derivative_of) for item in shown),
         chosen,
-        (
-            *(too_long or _error_notices(error, bool(tolerance)) or _size_notices(prepared, points, y, stands, p)),
-            *_gap_notices(outline, points, y),
-            *_energy_notices(outline.constant, names, table, len(outline.inputs), bool(tolerance)),
-        ),
+        notices_of(prepared, error, stands, p, steps, points, table, usual_start),
         prepared.stepper,
         prepared.reason,
         error=error,
@@ -242,158 +215,3 @@ def _moved(
             break
         progress(t + done)
     return x, status._replace(substeps=substeps), began
-
-
-def _step_notices(
-    prepared: Prepared, stands: Sequence[Stand], p: Any, steps: int, interval: float, limited: bool
-) -> tuple[str, ...]:
-    """Return a notice if errors grow from step to step, or a step does not resolve the motion, at a point tried.
-
-    Those are the start, the two around the step that changes the state most, as it does where errors grow or where
-    something stiff begins to act, and others at equal distances, one for so many steps that to try them takes little of
-    the run's time.
-
-    Args:
-        prepared: the model with its stepper.
-        stands: where the motion stood.
-        p: parameters.
-        steps: number of steps of the run.
-        interval: time between communication points, s.
-        limited: whether errors may grow.
-    """
-    halves = prepared.outline.halves and not prepared.tolerance
-    if not (limited or halves):
-        return ()
-    step = interval / count(interval, prepared.step)
-    others = np.linspace(0, len(stands) - 1, min(MOST_TRIED, steps // STEPS_TRIED) + 2)[1:]
-    k = _most_changed([item.x for item in stands])
-    within = _replayed(prepared.kernel, stands[k], stands[k + 1].t, p, step)
-    k = _most_changed([item.x for item in within])
-    tried = [stands[0], *within[k : k + 2], *(stands[int(k)] for k in others)]
-    for t, x, u in tried if limited else ():
-        if sentence := prepared.too_long(x, u, vector([0.0] * len(u)), p, t, step):
-            return (f"at t = {t:.6g} s {sentence}",)
-    for stand in tried if halves else ():
-        for item, one, other in _halved(prepared, stand, p, step):
-            if abs(other - one) > UNRESOLVED * max(item.usual, abs(one)):
-                return (f"at t = {stand.t:.6g} s {item.unresolved(one, other, step)}; {SHORTER}",)
-    return ()
-
-
-def _halved(prepared: Prepared, stand: Stand, p: Any, step: float) -> Iterator[tuple[Quantity, float, float]]:
-    """Yield each state after a step, s, and after two of half the length, with the inputs held; none if one fails."""
-    t, x, u = stand
-    kernel, values, still = prepared.kernel, [], vector([0.0] * len(u))
-    for n in (1, 2):
-        end, status = kernel.advance(x, u, still, p, t, step / n, n)
-        if status.code != OK:
-            return
-        values.append(kernel.outputs(end, u, p, t + step))
-    for item in prepared.outline.states:
-        yield item, values[0][item.place], values[1][item.place]
-
-
-def _most_changed(states: Sequence[Any]) -> int:
-    """Return the number of the state from which the next one differs most, relative to 1 and its size."""
-    values = np.array([x[:-1] for x in states])
-    with np.errstate(all="ignore"):
-        change = np.max(np.abs(np.diff(values, axis=0)) / (1 + np.abs(values[:-1])), axis=1, initial=0.0)
-    return int(change.argmax())
-
-
-def _replayed(kernel: Any, first: Stand, end: float, p: Any, step: float) -> list[Stand]:
-    """Return where a motion stands step by step up to a time, its inputs held; at most so many steps as are kept."""
-    stands, still = [first], vector([0.0] * len(first.u))
-    n = min(count(end - first.t, step), MOST_STANDS)
-    for k in range(n):
-        x, status = kernel.advance(stands[-1].x, first.u, still, p, stands[-1].t, step, 1)
-        if status.code != OK:
-            break
-        stands.append(Stand(first.t + (k + 1) * step, x, first.u))
-    return stands if len(stands) > 1 else [first, first]
-
-
-def _size_notices(
-    prepared: Prepared, points: npt.NDArray[np.float64], y: npt.NDArray[np.float64], stands: Sequence[Stand], p: Any
-) -> tuple[str, ...]:
-    """Return a notice if a state is absurdly large: far beyond its usual size where the halves of a step end apart.
-
-    Beyond `HOPELESS` times that size, the size alone decides.
-
-    Args:
-        prepared: the model with its stepper.
-        points: communication points, s, shape (n + 1,).
-        y: outputs there, shape (n + 1, n_y).
-        stands: where the motion stood.
-        p: parameters.
-    """
-    outline = prepared.outline
-    if not outline.states:
-        return ()
-    halves = outline.halves and not prepared.tolerance
-    sizes = np.abs(y[:, [item.place for item in outline.states]]) / [item.usual for item in outline.states]
-    most, bar = sizes.max(axis=1), ABSURD
-    step = min(prepared.step, float(points[1] - points[0]))
-    while (beyond := np.flatnonzero(most > bar)).size:
-        row = int(beyond[0])
-        worst, bar = outline.states[int(sizes[row].argmax())], RAISED * float(most[row])
-        start = f"at t = {points[row]:.6g} s {worst.absurd(float(y[row, worst.place]))}"
-        before = [stand for stand in stands if stand.t < points[row]] or stands
-        for item, one, other in _halved(prepared, before[-1], p, step) if halves else ():
-            if item == worst and abs(other - one) > NOTICEABLE * abs(one):
-                return (f"{start}, and {item.unresolved(one, other, step)}; {SHORTER}",)
-        if most[row] > HOPELESS:
-            return (f"{start}; check inputs and parameters, or take other steps",)
-    return ()
-
-
-def _gap_notices(outline: Outline, points: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> tuple[str, ...]:
-    """Return a notice on the first gap that is noticeably below zero, as bodies have passed through each other.
-
-    Args:
-        outline: the model.
-        points: communication points, s, shape (n + 1,).
-        y: outputs there, shape (n + 1, n_y).
-    """
-    below = y[:, outline.clearances] < -INSIDE
-    if not below.any():
-        return ()
-    row = int(below.any(axis=1).argmax())
-    index = outline.clearances[int(below[row].argmax())]
-    item = outline.outputs[index]
-    gap = Quantity(item.name, item.unit, 1.0, index).shown(float(y[row, index]))
-    reason = "is below 0: the steps have led through the contact"
-    return (f"at t = {points[row]:.6g} s {gap} {reason}; {SHORTER}",)
-
-
-def _error_notices(error: RunError, chosen: bool) -> tuple[str, ...]:
-    """Return a notice if the error of a run is noticeable; chosen: whether steps were chosen for a tolerance."""
-    if not error.name or error.value <= NOTICEABLE:
-        return ()
-    remedy = "take a smaller tolerance" if chosen else "take a smaller step, another stepper, or a tolerance"
-    size = f"{100 * error.value:.2g} % of its range" if error.value <= 1 else "more than its range"
-    where = f"{error.name} with an estimated error of {size}, most of it from t = {error.time:.6g} s"
-    return (f"the steps leave {where}; {remedy}",)
-
-
-def _energy_notices(
-    constant: Conserved, names: tuple[str, ...], rows: npt.NDArray[np.float64], n_u: int, chosen: bool
-) -> tuple[str, ...]:
-    """Return a notice if the energy of a run has a noticeable error.
-
-    Args:
-        constant: the quantity that only errors change.
-        names: names of the columns; those of the inputs come first.
-        rows: values at the output points.
-        n_u: number of inputs.
-        chosen: whether steps were chosen for a tolerance.
-    """
-    if not constant.name or (constant.undriven and rows[:, :n_u].any()):
-        return ()
-    total, kinetic, potential = (rows[:, names.index(name)] for name in (constant.name, *STORED[1:]))
-    energy = Energy(total[0], kinetic.max(), potential.min(), potential.max())
-    farthest = total[np.abs(total - total[0]).argmax()]
-    if not energy.noticeable(farthest):
-        return ()
-    remedy = "take a smaller tolerance" if chosen else SHORTER
-    return (energy.message(constant.name, farthest, remedy),)

@@ -17,16 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.base.arguments import checked, number, numbers
+from mbfmu.base.result import RunError
 from mbfmu.errors import ResultWarning, StartError, StepError, UnknownNameError, UsageError, nearest
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
+from mbfmu.kernel.errors import begun, end_shadow, estimated
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, VariableType, is_value
 from mbfmu.prepared.failures import not_finite
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, check_steps, prepare
+from mbfmu.prepared.settings import OFTEN
 from mbfmu.stepper import Choice
 
 Array = npt.NDArray[np.float64]
@@ -108,6 +111,7 @@ class Simulation:
         self._u = self._given(inputs)
         self._x = prepared.initial_state(self._u, kernel=self._kernel)
         self._time = 0.0
+        self._errors = begun(self._kernel.n_errors, OFTEN)
         if sentence := prepared.too_long(self._x, self._u, self._still, self._p, 0.0, kernel=self._kernel):
             warnings.warn(f"{outline.name}: {sentence}", ResultWarning, stacklevel=3)
         self._y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, 0.0)
@@ -154,6 +158,11 @@ class Simulation:
         values: Array = np.frombuffer(self._y, dtype=np.float64)[: len(self.output_names)].copy()
         return values
 
+    @property
+    def error(self) -> RunError:
+        """The estimated error of the steps so far, as `simulate` has of a run."""
+        return estimated(self._kernel, self._errors, self._prepared.outline.measured)
+
     def __getitem__(self, name: str) -> float:
         """Return the value of an output or an input at this time.
 
@@ -179,9 +188,10 @@ class Simulation:
         """
         u, dt = self._given(inputs), span_of(dt, self._step, self._time)
         x, y, failure = self._kernel.communicate(
-            self._x, u, self._still, self._p, self._time, dt, self._step, self._tolerance
+            self._x, u, self._still, self._p, self._time, dt, self._step, self._tolerance, self._errors
         )
         if failure is not None:
+            end_shadow(self._errors)
             supplied = self._x, u, self._still, self._p, self._time, self._step, self._tolerance
             raise StepError(facts(self._prepared).explained(self._kernel, failure, *supplied))
         self._u, self._x, self._y, self._time = u, x, y, self._time + dt
@@ -198,7 +208,7 @@ class Simulation:
     @property
     def state(self) -> bytes:
         """Time, inputs and the state of the stepper, for `restore`; parameters stay those of the simulation."""
-        content = [self._time, *self._u, *self._x]
+        content = [self._time, *self._u, *self._x, *self._errors]
         body = struct.pack(f"<{len(content)}d", *content)
         return body + struct.pack("<I", zlib.crc32(body, self._mark))
 
@@ -214,14 +224,15 @@ class Simulation:
         """
         if not isinstance(state, bytes):
             raise UsageError(f"restore: a state is bytes, as `state` gives them, not {type(state).__name__}")
-        n_u, n_x = len(self._u), len(self._x)
+        n_u, n_x, n_errors = len(self._u), len(self._x), len(self._errors)
         body, check = state[:-4], state[-4:]
-        if len(body) != 8 * (1 + n_u + n_x) or check != struct.pack("<I", zlib.crc32(body, self._mark)):
+        if len(body) != 8 * (1 + n_u + n_x + n_errors) or check != struct.pack("<I", zlib.crc32(body, self._mark)):
             raise UsageError(
                 f"restore: the state is damaged, or it is not one of '{self.name}' with this stepper and coordinates"
             )
         time, *rest = struct.unpack(f"<{len(body) // 8}d", body)
-        self._time, self._u, self._x = time, vector(rest[:n_u]), vector(rest[n_u:])
+        self._time, self._u, self._x = time, vector(rest[:n_u]), vector(rest[n_u : n_u + n_x])
+        self._errors = vector(rest[n_u + n_x :])
         self._y = self._kernel.outputs(self._x, self._u, self._p, self._time)
 
     def _given(self, inputs: Inputs) -> Any:

@@ -160,6 +160,19 @@ static int all_of(struct core *m, enum type type, const unsigned int vr[], size_
 
 /* -- values ------------------------------------------------------------------------------------------------------ */
 
+#if defined ERROR_NAMES && !defined EXCHANGE
+static double run_error(const struct core *m, int *worst, double *when);
+
+static double known_error(const struct core *m) {
+    int worst;
+    double when;
+    const double error = run_error(m, &worst, &when);
+    return isnan(error) ? 0 : error;
+}
+#else
+static double known_error(const struct core *m) { return (void)m, 0; }
+#endif
+
 static double value_of(const struct core *m, const struct variable *v) {
     switch (v->kind) {
     case TIME: return m->now.time;
@@ -167,7 +180,7 @@ static double value_of(const struct core *m, const struct variable *v) {
     case PARAMETER: return m->now.p[v->offset];
     case SETTING: return m->now.settings[v->offset];
     case OUTPUT: return m->now.phase == INSTANTIATED && v->start >= 0 ? m->now.s[v->start] : m->y[v->offset];
-    case DIAGNOSTIC: return m->now.correction;
+    case DIAGNOSTIC: return v->offset ? known_error(m) : m->now.correction;
 #ifdef EXCHANGE
     case STATE: return m->now.x[v->offset];
     case RATE: return m->rates[v->offset];
@@ -501,7 +514,7 @@ static void judge_step(struct core *m, double t, double H) {
     const double h = H / mbfmu_count(H, now->settings[STEP]);
     const double longest = mbfmu_longest(now->x, now->u, now->du, now->p, t, h, m->work);
     if (!(longest < INFINITY)) return;
-    m->tried = m->bar = INFINITY; /* halves of such steps lead elsewhere too */
+    m->told_error = 1; /* by what follows */
     core_say(&m->host, NOTED,
              "steps of %.3g s let errors grow from one to the next, as something vibrates or settles at a rate of about "
              "%.4g rad/s: take a solver.step of at most %.3g s, %s (said once, at t = %.9g s)",
@@ -509,70 +522,48 @@ static void judge_step(struct core *m, double t, double H) {
 }
 #endif
 
-#define N_SIZED (sizeof SIZED / sizeof *SIZED) /* with the empty row */
-
-/* Find all states of SIZED a step after the beginning of the last communication step, and after two of half the length;
- * 0 if a step fails. */
-static int halve(struct core *m, double *h, double whole[N_SIZED], double halves[N_SIZED]) {
-    struct state *now = &m->now;
-    double status[S_SIZE], span[] = {now->from_time, 0, 0, 0}, *const values[] = {whole, halves};
-    double *const all[] = {now->from_x, now->from_u, now->from_du, now->from_p, m->x1, m->y1, status, m->work, span, 0};
-    span[1] = *h = now->span / mbfmu_count(now->span, now->from_settings[STEP]);
-    for (int k = 0; k < 2; ++k) {
-        span[2] = *h / (k + 1);
-        if (mbfmu_communicate(all) != OK) return 0;
-        for (size_t i = 0; i + 1 < N_SIZED; ++i) values[k][i] = m->y1[SIZED[i].place];
-    }
-    return 1;
+#ifdef ERROR_NAMES
+/* The estimated error of the steps so far, and the index of the quantity with the largest one; NAN: it is not known. */
+static double run_error(const struct core *m, int *worst, double *when) {
+    static const double usual[] = {ERROR_USUAL};
+    return mbfmu_error(m->now.errors, ERROR_COORDINATES, usual, 0, worst, when);
 }
 
-static void add_unresolved(struct text *t, const struct quantity *q, double h, double whole, double halves) {
-    add(t, "a step of %.3g s leads to ", h);
-    add_quantity(t, q, whole);
-    add(t, ", and two of half the length to %.6g; %s", halves, REMEDY_ENERGY);
+/* Tell once if the error of the steps is noticeable: it is judged after a hundred steps, and whenever there are a tenth
+ * more. */
+static void judge_error(struct core *m) {
+    static const char *const names[] = {ERROR_NAMES};
+    const double *const e = m->now.errors, percent = 100;
+    double when;
+    int worst;
+    if (m->told_error || e[E_STEPS] < m->next_judged) return;
+    m->next_judged = 1.1 * e[E_STEPS];
+    const double error = run_error(m, &worst, &when);
+    if (!(error > NOTICEABLE)) return;
+    m->told_error = 1;
+    struct text size = {"more than its range", 0};
+    if (error <= 1) add(&size, "%.2g %% of its range", percent * error);
+    core_say(&m->host, NOTED,
+             "the steps leave %s with an estimated error of %s, most of it from t = %.6g s; %s (said once, at t = %.9g s)",
+             names[worst], size.all, when, m->now.settings[TOLERANCE] > 0 ? REMEDY_ENERGY_CHOSEN : REMEDY_ENERGY,
+             m->now.time);
 }
+#endif
 
-/* Tell once if a step does not resolve the motion; tried in the first communication step, the 10th, the 100th and so on. */
-static void judge_halves(struct core *m) {
-    double h, whole[N_SIZED], halves[N_SIZED];
-    if (!HALVES || m->now.settings[TOLERANCE] > 0) return;
-    if (++m->steps < m->tried) return;
-    m->tried *= 10;
-    if (!halve(m, &h, whole, halves)) return;
-    for (size_t i = 0; i + 1 < N_SIZED; ++i) {
-        if (!(fabs(halves[i] - whole[i]) > UNRESOLVED * fmax(SIZED[i].usual, fabs(whole[i])))) continue;
-        struct text t = {"", 0};
-        m->tried = m->bar = INFINITY;
-        add_unresolved(&t, &SIZED[i], h, whole[i], halves[i]);
-        core_say(&m->host, NOTED, "%s (said once, at t = %.9g s)", t.all, m->now.from_time);
+/* Tell once if a state is absurdly large, far beyond its usual size. */
+static void judge_sizes(struct core *m) {
+    struct text t = {"", 0};
+    if (m->told_size) return;
+    for (const struct quantity *q = SIZED; q->name; ++q) {
+        if (!(fabs(m->y[q->place]) > HOPELESS * q->usual)) continue;
+        m->told_size = 1;
+        add_quantity(&t, q, m->y[q->place]);
+        core_say(&m->host, NOTED,
+                 "%s is %.2g times its usual size; check inputs and parameters, or take other steps (said once, at "
+                 "t = %.9g s)",
+                 t.all, fabs(m->y[q->place]) / q->usual, m->now.time);
         return;
     }
-}
-
-/* Tell once if a state is absurdly large: far beyond its usual size where the halves of a step end apart, or hopelessly. */
-static void judge_sizes(struct core *m) {
-    const struct quantity *worst = 0;
-    struct text t = {"", 0};
-    double size = m->bar, h, whole[N_SIZED], halves[N_SIZED];
-    for (const struct quantity *q = SIZED; q->name; ++q)
-        if (fabs(m->y[q->place]) > size * q->usual) {
-            worst = q;
-            size = fabs(m->y[q->place]) / q->usual;
-        }
-    if (!worst) return;
-    const int i = (int)(worst - SIZED), hopeless = size > HOPELESS;
-    const int differs = HALVES && !(m->now.settings[TOLERANCE] > 0) && halve(m, &h, whole, halves) &&
-                        fabs(halves[i] - whole[i]) > NOTICEABLE * fabs(whole[i]);
-    m->bar = RAISED * size;
-    if (!(hopeless || differs)) return;
-    m->tried = m->bar = INFINITY;
-    add_quantity(&t, worst, m->y[worst->place]);
-    add(&t, " is %.2g times its usual size", size);
-    if (differs) {
-        add(&t, ", and ");
-        add_unresolved(&t, worst, h, whole[i], halves[i]);
-    } else add(&t, "; check inputs and parameters, or take other steps");
-    core_say(&m->host, NOTED, "%s (said once, at t = %.9g s)", t.all, m->now.time);
 }
 
 /* Tell once if a gap is below zero: bodies have passed through each other. */
@@ -655,10 +646,8 @@ void core_reset(struct core *m) {
     now->worth = -INFINITY;
     m->stop = INFINITY;
     memset(m->outputs, 0, sizeof m->outputs);
-    m->told_energy = m->told_residual = m->told_whole = m->told_gap = m->judged_step = 0;
-    m->bar = ABSURD;
-    m->steps = 0;
-    m->tried = 1;
+    m->told_energy = m->told_residual = m->told_whole = m->told_gap = m->told_error = m->told_size = m->judged_step = 0;
+    m->next_judged = FIRST_JUDGED;
     note_change(m);
 }
 
@@ -684,6 +673,11 @@ enum outcome core_enter(struct core *m, enum phase phase) {
     }
 #ifdef EXCHANGE
     if (phase == AT_EVENT) core_note_inputs(m);
+#elif defined ERROR_NAMES
+    if (phase == TERMINATED) {
+        m->next_judged = 0;
+        judge_error(m);
+    }
 #endif
     m->now.phase = phase;
     return DONE;
@@ -804,6 +798,15 @@ enum outcome core_possible(struct core *m, double t, double H) {
     return DONE;
 }
 
+/* The motion goes on from another state than that to which the last step led. */
+static void end_shadow(struct state *now) {
+#ifdef ERROR_NAMES
+    now->errors[E_LENGTH] = 0;
+#else
+    (void)now;
+#endif
+}
+
 static enum outcome step(struct core *m, double t, double H, int stops) {
     struct state *now = &m->now;
     double status[S_SIZE], asked[] = {t, H, now->settings[STEP], now->settings[TOLERANCE]};
@@ -813,8 +816,11 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     struct text broken = {"", 0};
     if (m->retuned && !refresh(m, &broken)) return tell(&m->host, DISCARDED, &broken);
 #endif
-    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, asked, 0};
+    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, asked, now->errors};
     double end = t + H, span = H;
+#ifdef ERROR_NAMES
+    now->errors[E_EVERY] = now->settings[ERROR_SAMPLES];
+#endif
 #if HAS_EVENTS
     int code = stops ? mbfmu_stride(all, now->worth) : mbfmu_communicate(all);
     if (code == EVENT) {
@@ -826,7 +832,10 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     int code = mbfmu_communicate(all);
     (void)stops;
 #endif
-    if (code != OK) return not_done(m, code, status, t);
+    if (code != OK) {
+        end_shadow(now);
+        return not_done(m, code, status, t);
+    }
 #ifdef STEP_LIMIT
     if (!m->judged_step) judge_step(m, t, H);
 #endif
@@ -844,7 +853,9 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     swap_outputs(m);
     if (WATCHES_ENERGY) judge_energy(m);
     if (WATCHES_RESIDUAL) judge_residual(m);
-    judge_halves(m);
+#ifdef ERROR_NAMES
+    judge_error(m);
+#endif
     judge_sizes(m);
     judge_gaps(m);
     if (CORRECTIONS && now->correction > UNSOLVED)
@@ -885,6 +896,7 @@ enum outcome core_settle(struct core *m) {
     if (memcmp(now->x, m->x1, sizeof now->x) != 0) {
         memcpy(now->x, m->x1, sizeof now->x);
         now->span = NAN; /* no derivative is that of a step and an event after it */
+        end_shadow(now);
     }
     m->stale = 1;
 #else

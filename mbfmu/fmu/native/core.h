@@ -126,13 +126,14 @@ struct state {
 #endif
     int64_t judged, noticed; /* whether the energies below are known; steps in a row with a noticeable error */
     double constant, kinetic, least, most; /* energies since then: Energy of runtime.py */
+    double errors[ERRORS + 1]; /* those of the steps, see doubling.c */
 };
 
 struct core {
     struct host host;
-    int told_energy, told_residual, told_whole, told_gap; /* whether a message has said that they are wrong */
-    double bar;      /* ratio of a state to its usual size from which it is judged */
-    double steps, tried; /* number of communication steps, and the one in which a step is tried in halves next */
+    int told_energy, told_residual, told_whole, told_gap, told_error, told_size; /* whether a message has said that they
+                                                                                 * are wrong */
+    double next_judged; /* number of steps of the run after which its error is judged next */
     int judged_step; /* whether the length of the steps has been judged */
     int stale; /* whether values have changed since outputs were computed */
 #ifdef BOUNDED

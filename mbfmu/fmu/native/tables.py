@@ -7,6 +7,7 @@ from itertools import accumulate
 from mbfmu.fmu.arrays import TYPES, arrays, clocks
 from mbfmu.fmu.failures import bounds, quantities
 from mbfmu.fmu.interface import EXCHANGED, KINDS, OUTPUT, SETTING, STATE, Interface, Variable, Watched
+from mbfmu.kernel.errors import Estimated
 from mbfmu.kernel.failure import Quantity
 
 ROW = """
@@ -193,10 +194,19 @@ def _watched(watched: Watched) -> list[str]:
         f"#define ENERGY_UNDRIVEN {int(watched.constant.undriven)}",
         _places("energy", ("constant", "kinetic", "potential"), energies or (0, 0, 0)),
         f"#define WATCHED_STATES {_quantities(watched.states)}",
-        f"#define HALVES {int(watched.halves)}",
+        *(_estimated(watched.errors) if watched.errors else []),
         f"#define WATCHES_RESIDUAL {int(residual is not None)}",
         f"#define RESIDUAL {residual or 0}",
         *([f"#define STEP_LIMIT {_number(watched.limit)}"] if watched.limit else []),
+    ]
+
+
+def _estimated(errors: Estimated) -> list[str]:
+    """Return the definitions of the quantities whose errors are estimated."""
+    return [
+        f"#define ERROR_NAMES {', '.join(map(_text, errors.names))}",
+        f"#define ERROR_COORDINATES {errors.n}",
+        f"#define ERROR_USUAL {', '.join(map(_number, (*errors.usual, 1.0)))}",
     ]
 
 

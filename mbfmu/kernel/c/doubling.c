@@ -1,65 +1,20 @@
-/* The error of the steps of a run, by step doubling now and then: a piece of a few steps is taken once more, in steps of half
- * the length, and both ends are compared (Hairer, Norsett & Wanner, Solving Ordinary Differential Equations I, II.4). Within
- * the piece errors vanish that stiff parts damp at once, or that change their sign from step to step. The motion stays as it
- * is. A piece stands for the steps since the last one.
+/* The error of the steps of a run, by step doubling now and then: a shadow begins where the motion is, goes along with it in
+ * steps of half the length, and their distance is noted after 1, 4, 16 ... steps (Hairer, Norsett & Wanner, Solving Ordinary
+ * Differential Equations I, II.4). From how it grows with the length of the shadow follows whether errors add up, grow or are
+ * forgotten. The motion stays as it is.
  *
- * Included after steps.c, with MEASURED, the number of coordinates, rates and first-order states: measured() reads them.
- * Without MEASURED nothing is compared. An array of errors has the entries E_... of errors.py, then for each quantity its
- * least and greatest value, the sum of its errors, the largest error and its time.
+ * Included after samplings.c, with MEASURED, the number of coordinates, rates and first-order states: measured() reads them.
+ * Without MEASURED there are no shadows. An array of errors has the entries E_... of errors.py, then for each quantity its
+ * row, then the state of the shadow. All are zero at the start of a run, but for E_EVERY; E_LENGTH is to be 0 where the motion
+ * goes on from another state.
  */
 #ifdef MEASURED
-static void measure(double t, const double *x, const double *p, double *values, struct memory *m) {
-    measured((const double *const[]){x, p, &t}, &values, m->w);
-}
+#define E_SHADOW (E_SIZE + MEASURED * E_ROW)
 
-/* The sizes of the differences of what is measured of two states at a time; `values` become those of the first. */
-static void differ(double t, const double *x, const double *other, const double *p, double *values, double *change,
-                   struct memory *m) {
-    double others[MEASURED];
-    measure(t, x, p, values, m);
-    measure(t, other, p, others, m);
-    for (int i = 0; i < MEASURED; ++i) change[i] = fabs(values[i] - others[i]);
-}
+static inline int shadowed(const struct memory *m) { return m->errors && m->errors[E_LENGTH] > 0; }
 
-/* Take the steps of a piece that begins with the step c from the one of index k on, in halves or not, from a state to `end`;
- * 0 if one cannot be taken. */
-static int go_on_to(const struct call *c, int k, const double *from, int halves, double *end, struct memory *m) {
-    double inputs[NU + 1], now[NX];
-    struct call next = {now, inputs, c->du, c->p, c->t, c->h};
-    memcpy(end, from, sizeof now);
-    for (; k < PIECE; ++k) {
-        memcpy(now, end, sizeof now);
-        inputs_after(c, k * c->h, inputs);
-        next.t = c->t + k * c->h;
-        if (reach(&next, halves, m) != OK) return 0;
-        memcpy(end, m->x, sizeof(double) * MAPPED);
-    }
-    return 1;
-}
-
-/* Enter the error of the piece that begins with the step c to x1, taken in halves or not, and ends at `ends[0]`; it ends at
- * `ends[1]` if its steps are taken in the other way. */
-static void enter(const struct call *c, double (*ends)[NX], int halves, struct memory *m) {
-    double *const e = m->errors, *row = e + E_SIZE, values[MEASURED], change[MEASURED];
-    const double part = (halves ? 1 : 1 << ORDER) / ((1 << ORDER) - 1.0) / PIECE;
-    differ(c->t + PIECE * c->h, ends[0], ends[1], c->p, values, change, m);
-    for (int i = 0; i < MEASURED; ++i, row += E_ROW) {
-        const double error = change[i] * part * e[E_SPACING];
-        row[0] = fmin(row[0], values[i]);
-        row[1] = fmax(row[1], values[i]);
-        row[2] += error;
-        if (error > row[3]) row[3] = error, row[4] = c->t;
-    }
-    e[E_COVERED] += e[E_SPACING];
-}
-
-/* Compare a piece that begins with the step c to x1, which was taken in halves or not, if its turn has come; comparisons are
- * close together at the start of a run. A piece that cannot be taken otherwise is passed over. */
-static void compare(const struct call *c, const double *x1, int halves, struct memory *m) {
-    double *const e = m->errors, status[S_SIZE], ends[2][NX];
-    if (!e || !(e[E_EVERY] > 0)) return;
-    e[E_STEPS] += 1;
-    if ((e[E_WAIT] -= 1) > 0) return;
+/* Memory to move the shadow in, with counts of its own. */
+static struct memory aside(const struct memory *m, double *status) {
     struct memory own = *m;
     own.z = m->spare;
     own.next = own.z + NZ;
@@ -68,13 +23,88 @@ static void compare(const struct call *c, const double *x1, int halves, struct m
     own.d = 0;
     own.estimate = 0;
     own.goes_on = own.lasts = 0;
-    memset(status, 0, sizeof status);
-    if (go_on_to(c, 1, x1, halves, ends[0], &own) && go_on_to(c, 0, c->x, !halves, ends[1], &own))
-        enter(c, ends, halves, &own);
-    e[E_SPACING] = e[E_WAIT] = fmin(1 + floor(e[E_STEPS] / DENSE), e[E_EVERY]);
+    memset(status, 0, sizeof(double) * S_SIZE);
+    return own;
+}
+
+/* End the shadow, as after an event; the next one waits for a time that grows with the run. Every fourth is four times as
+ * long as those before, and every sixteenth sixteen times, up to a quarter of the run so far. */
+static void abandon(struct memory *m) {
+    if (!shadowed(m)) return;
+    double *const e = m->errors;
+    e[E_WAIT] = ceil(e[E_DONE] * fmax(fmin(e[E_STEPS] / DENSE, e[E_EVERY]) - 1, 0));
+    e[E_LENGTH] = 0;
+}
+
+/* Begin a shadow with a step c. */
+static void begin_shadow(const struct call *c, double *e) {
+    long long turn = (long long)(e[E_SHADOWS] += 1);
+    double length = BRIEF;
+    for (int scale = 2; scale < SCALES && turn % 2 == 0 && length * 8 <= e[E_STEPS]; ++scale, turn /= 2) length *= 4;
+    e[E_LENGTH] = length;
+    e[E_DONE] = 0;
+    memcpy(e + E_SHADOW, c->x, sizeof(double) * NX);
+}
+
+/* Enter the distance of the motion at x from its shadow at the time t, after 4^scale steps; `part` of it is the motion's.
+ * It stands for the steps since the last one of this scale. After one step it counts only as long as there is no other. */
+static void enter(double t, const double *x, const double *p, double part, int scale, struct memory *m) {
+    double *const e = m->errors, *row = e + E_SIZE, here[MEASURED], there[MEASURED];
+    measured((const double *const[]){x, p, &t}, (double *const[]){here}, m->w);
+    measured((const double *const[]){e + E_SHADOW, p, &t}, (double *const[]){there}, m->w);
+    const double weight = (e[E_STEPS] - e[E_LAST + scale]) / e[E_DONE];
+    const int first = !(e[E_COVERED] > 0), counts = scale || !(e[E_COVERED + 1] > 0);
+    for (int i = 0; i < MEASURED; ++i, row += E_ROW) {
+        const double error = fabs(here[i] - there[i]) * part;
+        row[R_LEAST] = first ? here[i] : fmin(row[R_LEAST], here[i]);
+        row[R_GREATEST] = first ? here[i] : fmax(row[R_GREATEST], here[i]);
+        row[R_SUM + scale] += error * weight;
+        if (!counts) continue;
+        if (scale == 1 && !(e[E_COVERED + 1] > 0)) row[R_MOST] = row[R_FASTEST] = 0;
+        row[R_MOST] = fmax(row[R_MOST], error);
+        if (error > row[R_FASTEST] * e[E_DONE]) row[R_FASTEST] = error / e[E_DONE], row[R_TIME] = t;
+    }
+    e[E_COVERED + scale] += e[E_STEPS] - e[E_LAST + scale];
+    e[E_LAST + scale] = e[E_STEPS];
+}
+
+/* Let the shadow take the step c, which the motion has taken to x1 in halves or not; a shadow begins with it if its turn has
+ * come. Where the motion is made of halves, the shadow goes in whole steps instead. */
+static void accompany(const struct call *c, const double *x1, int halves, struct memory *m) {
+    double *const e = m->errors, status[S_SIZE];
+    if (!e || !(e[E_EVERY] > 0)) return;
+    e[E_STEPS] += 1;
+    if (!(e[E_LENGTH] > 0)) {
+        if ((e[E_WAIT] -= 1) > 0) return;
+        begin_shadow(c, e);
+    }
+    struct memory own = aside(m, status);
+    struct call step = *c;
+    step.x = e + E_SHADOW;
+    if (reach(&step, !halves, &own) != OK) {
+        abandon(m);
+        return;
+    }
+    memcpy(e + E_SHADOW, own.x, sizeof(double) * MAPPED);
+    e[E_DONE] += 1;
+    const double part = (halves ? 1 : 1 << ORDER) / ((1 << ORDER) - 1.0);
+    double length = 1;
+    for (int scale = 0; length <= e[E_DONE]; ++scale, length *= 4)
+        if (e[E_DONE] == length) enter(c->t + c->h, x1, c->p, part, scale, &own);
+    if (e[E_DONE] == e[E_LENGTH]) abandon(m);
+}
+
+/* Let the samplings act on the shadow that are due at the motion at->x. */
+static void sample_shadow(const struct call *at, struct memory *m) {
+    if (!shadowed(m)) return;
+    double status[S_SIZE], until[2];
+    struct memory own = aside(m, status);
+    if (sample(at, m->errors + E_SHADOW, until, &own) != OK) abandon(m);
 }
 #else
-static inline void compare(const struct call *c, const double *x1, int halves, struct memory *m) {
+static inline void abandon(struct memory *m) { (void)m; }
+static inline void accompany(const struct call *c, const double *x1, int halves, struct memory *m) {
     (void)c, (void)x1, (void)halves, (void)m;
 }
+static inline void sample_shadow(const struct call *at, struct memory *m) { (void)at, (void)m; }
 #endif

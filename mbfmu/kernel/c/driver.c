@@ -40,12 +40,13 @@ static int step_in_parts(const struct call *c, long long k, long long n, double 
         *now = m->x;
         m->x = before;
         keep_change(m);
+        if (code == OK) accompany(&at, *now, 0, m);
+        else abandon(m);
         if (code == EVENT) {
             status[S_TIME] = c->t + (dt + small);
             return EVENT;
         }
         done += part;
-        if (part == whole) compare(&at, *now, 0, m);
         while (level && done % (whole >> (level - 1)) == 0) --level;
     }
     return OK;
@@ -142,10 +143,11 @@ static int try_step(const struct call *c, const struct span *s, int last, struct
     } else {
         way->done = last && whole ? s->H : way->done + small;
         m->status[S_SUBSTEPS] += 1;
+        if (whole) accompany(c, m->x, !ESTIMATE_ORDER, m);
+        else abandon(m);
         if (!whole) return EVENT;
         way->past = excess > LITTLE ? excess : LITTLE;
         if (small < m->status[S_LEAST_STEP]) m->status[S_LEAST_STEP] = small;
-        compare(c, m->x, !ESTIMATE_ORDER, m);
     }
     if (!(*kept && last && small * factor < way->h)) way->h = small * factor < s->h_max ? small * factor : s->h_max;
     return OK;

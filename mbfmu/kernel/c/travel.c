@@ -23,10 +23,12 @@ static inline void begin_passage(struct passage *e, struct call *at, double h_ma
 /* Find the guards, and modes anew where an input has jumped. */
 static inline int settle_passage(struct passage *e, const struct call *at, double *now, struct memory *m) {
     const int settled = e->settled;
+    int jumped = 0, code = OK;
     e->settled = 0;
-    if (!settled) return settle_jump(at, now, e->guards, m);
-    watch(at, now, 0, e->guards, m);
-    return OK;
+    if (settled) watch(at, now, 0, e->guards, m);
+    else code = settle_jump(at, now, e->guards, &jumped, m);
+    if (jumped) abandon(m);
+    return code;
 }
 
 /* Pass the event at the end of a span that began at the time `begun`: the least length of the next step grows by four times
@@ -84,6 +86,7 @@ static void add_steps(double *total, const double *status) {
 static int begin_span(const struct call *at, double *now, struct passage *e, struct span *span, int *last,
                       double *total, struct memory *m) {
     double until[2];
+    sample_shadow(at, m);
     int code = sample(at, now, until, m);
     if (code == OK) code = settle_passage(e, at, now, m);
     add_counts(total, m->status);
@@ -180,7 +183,8 @@ static inline int act(const struct call *c, double *now, int *fallen, struct mem
 
 static inline int act_on_jump(const struct call *c, double *now, struct memory *m) {
     double values[GUARDS];
-    return settle_jump(c, now, values, m);
+    int jumped;
+    return settle_jump(c, now, values, &jumped, m);
 }
 #else
 static inline int act(const struct call *c, double *now, int *fallen, struct memory *m) {
