@@ -17,7 +17,7 @@ import mbfmu
 from benchmarks.conditions import conditions
 from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError
-from mbfmu.kernel.errors import NARROW, SLIGHT, SMALL
+from mbfmu.run.resolved import ranges
 
 MODELS = (
     "two_link", "slider_crank", "four_bar", "crane", "driven_pendulum", "pendulum", "cart_pendulum", "heavy_top",
@@ -49,11 +49,7 @@ class Comparison(NamedTuple):
 
 def true_error(run: Result, exact: Result) -> float:
     """Return the largest difference of two runs in what a run estimates, relative to its ranges."""
-    names = [name for name in run.error.by_variable if name in run.names and name in exact.names]
-    spans = {name: float(np.ptp(run[name])) for name in names}
-    least = max(NARROW, SMALL * max(spans.values(), default=0.0))
-    scales = {name: max(spans[name], least, SLIGHT * float(np.abs(run[name]).max())) for name in names}
-    errors = (np.abs(run[name] - exact[name]).max() / scales[name] for name in names)
+    errors = (np.abs(run[name] - exact[name]).max() / size for name, size in ranges(run).items())
     return max(map(float, errors), default=math.nan)
 
 

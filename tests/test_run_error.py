@@ -63,6 +63,42 @@ def test_a_run_has_the_same_bits_with_and_without_an_estimate(name: str, toleran
     assert runs[1].error.value > 0
 
 
+@pytest.mark.parametrize(("name", "stepper"), [("slider_crank", "rattle"), ("two_link", None), ("heavy_top", "radau")])
+def test_a_run_with_a_tolerance_of_its_result_meets_it_and_says_with_which_step(name: str, stepper: Any) -> None:
+    run = mbfmu.simulate(name, 1.0, stepper=stepper, step=1e-2, tolerance_of_result=1e-5, **QUIET)
+    true, again = true_error(
+        name,
+        1.0,
+        {"stepper": stepper, "step": run.step},
+        {"stepper": "projected", "options": {"order": 8}, "step": 2e-4},
+    )
+    assert again.values.tobytes() == run.values.tobytes()
+    assert 0 < true < 1.5e-5
+    assert run.error.value <= 1e-5
+
+
+@pytest.mark.parametrize("tolerance", [-1e-3, 1.0, math.nan])
+def test_a_tolerance_of_the_result_that_makes_no_sense_is_refused(tolerance: float) -> None:
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        mbfmu.simulate("two_link", 0.1, tolerance_of_result=tolerance)
+    with pytest.raises(UsageError, match="leave --tolerance out"):
+        mbfmu.simulate("two_link", 0.1, tolerance_of_result=1e-4, tolerance=1e-6)
+
+
+def test_a_fit_with_larger_errors_of_its_steps_than_it_leaves_in_the_data_says_so(tmp_path: Path) -> None:
+    exact = mbfmu.simulate("pendulum", 2.0, step=1e-3)
+    exact.write(tmp_path / "data.csv")
+    how: dict[str, Any] = {"stepper": "rattle", "outputs": ["x"]}
+    coarse, fine = (mbfmu.fit("pendulum", tmp_path / "data.csv", ["g"], step=h, **how) for h in (2e-2, 1e-4))
+    assert any("take a smaller step" in text for text in coarse.notices)
+    assert not fine.notices
+
+
+def test_a_sweep_measures_the_error_of_its_runs() -> None:
+    rows = mbfmu.sweep("two_link", 0.5, measures={"off": "error"}, vary={"m2": [0.5, 1.0]})
+    assert all(0 < row.measures["off"] < 1e-6 for row in rows)
+
+
 def test_what_a_damped_motion_forgets_does_not_add_up() -> None:
     """Of h' = -2 h + sin(3 t), whose error after 200 s is that after 5 s: a sum of all errors is 400 times as large."""
     block = mbfmu.model.Block(

@@ -28,6 +28,8 @@ from mbfmu.model.library import model_of
 from mbfmu.prepared import settings
 from mbfmu.prepared.prepare import prepare_run
 from mbfmu.prepared.settings import ModelSettings, RunSettings
+from mbfmu.run.inputs import courses, formulas
+from mbfmu.run.model import run_prepared
 
 Array = npt.NDArray[np.float64]
 Told = Callable[[int, float], None]
@@ -43,6 +45,8 @@ COMPUTED = ("energy.", "constraint.")
 """Beginnings of the names of outputs that no sensor measures."""
 ALIKE = 1e-9
 """Singular value of the scaled Jacobian, relative to the largest, below which values cannot be told apart."""
+COARSE = 1e-4
+"""Estimated error of an output, relative to its range, up to which the steps of a fit are short enough."""
 SHARE = 0.1
 """Smallest share of a value in an undetermined combination of values for a message to name it."""
 
@@ -190,7 +194,25 @@ def fit(search: FitArguments) -> Fit:
         raise UsageError(f"'{data}' has {measured.size} measured values, for {len(run.free)} free ones: free fewer")
     run.outputs()  # a failure at the begin of the search is reported as it is
     problem = _Problem(run, measured, scales, 0 if begun else 1, limits, progress or (lambda *_: None))
-    return problem.solved(outline.name, sigma is not None, {item.name: item.unit for item in outline.outputs})
+    found = problem.solved(outline.name, sigma is not None, {item.name: item.unit for item in outline.outputs})
+    return replace(found, notices=(*found.notices, *_coarse(found, system, driven, float(times[-1]))))
+
+
+def _coarse(found: Fit, system: Model, driven: RunSettings, stop: float) -> tuple[str, ...]:
+    """Return a notice if the steps of the fitted model have a larger error in an output than the fit leaves there."""
+    inputs = courses(driven.inputs, driven.input_hold)
+    prepared = prepare_run(system, driven, formulas(inputs))
+    p, s = (
+        [found.values.get(item.name, item.value) for item in items]
+        for items in (prepared.outline.parameters, prepared.outline.starts)
+    )
+    result = run_prepared(prepared, stop, driven.output_interval, inputs, s=s, p=p)
+    for name, rest in found.residuals.items():
+        error = result.error.by_variable.get(name, 0.0)
+        if error > max(rest, COARSE * float(np.ptp(result[name]))):
+            size = f"{error:.2g} {found.units[name]}, and the fit leaves {rest:.2g}"
+            return (f"the steps have an estimated error of {size} in {name}: take a smaller step",)
+    return ()
 
 
 def _measured(outline: Any, columns: Mapping[str, Array], requested: Sequence[str], data: str) -> tuple[str, ...]:

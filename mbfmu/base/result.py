@@ -83,7 +83,7 @@ def _component(name: str) -> str:
 
 
 class RunError(NamedTuple):
-    """The estimated error of a run: what its steps add up to, as if no error grew or vanished later.
+    """The estimated error of a run: what its steps add up to.
 
     Args:
         value: the largest error of a coordinate, rate or first-order state, relative to its range; NaN: none is known.
@@ -116,6 +116,7 @@ class Result:
         reason: the reason for the stepper.
         whole: exact values by name of integers of more than 53 bits, which `values` rounds; files have them.
         error: the estimated error of the run.
+        step: longest step of the stepper, s; 0 if unknown.
     """
 
     time: npt.NDArray[np.float64]
@@ -131,6 +132,7 @@ class Result:
     reason: str = ""
     whole: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     error: RunError = field(default_factory=RunError)
+    step: float = 0.0
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
         """Return the values of one variable, shape (n_t,).

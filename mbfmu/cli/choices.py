@@ -59,6 +59,7 @@ Kind = Annotated[str | None, option(settings.KIND)]
 Validate = Annotated[bool, option(settings.VALIDATE)]
 EnergyBalance = Annotated[bool, option(settings.ENERGY_BALANCE)]
 ErrorSamples = Annotated[int, option(settings.ERROR_SAMPLES)]
+ToleranceOfResult = Annotated[float, option(settings.TOLERANCE_OF_RESULT)]
 Free = Annotated[
     list[str] | None,
     typer.Option(

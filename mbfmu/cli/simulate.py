@@ -17,6 +17,7 @@ from mbfmu.cli.choices import (
     ResultFile,
     Show,
     Timeout,
+    ToleranceOfResult,
     Validate,
     number,
     pairs,
@@ -85,6 +86,7 @@ def simulate(
     fmu: FmuOptions,
     energy_balance: EnergyBalance = False,
     error_samples: ErrorSamples = OFTEN,
+    tolerance_of_result: ToleranceOfResult = 0.0,
     output: ResultFile = None,
     show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
@@ -105,6 +107,7 @@ def simulate(
         values=pairs(source.values) if source.packed else None,
         energy_balance=energy_balance,
         error_samples=error_samples,
+        tolerance_of_result=tolerance_of_result,
         show=shown_names(show),
         start=start,
         timeout=fmu.timeout,
@@ -128,6 +131,7 @@ def simulate(
             "model": source.name,
             "stop": stop,
             "steps": result.steps,
+            "step": result.step,
             "seconds": result.seconds,
             "stepper": result.stepper,
             "stepper_reason": result.reason,
@@ -136,7 +140,7 @@ def simulate(
             "error": result.error._asdict() if result.error.name else None,
             "variables": {name: extremes(result, name) for name in result.names},
         },
-        (*table(result), *_speed(result), *_error(result)),
+        (*table(result), *_speed(result), *_error(result, bool(tolerance_of_result))),
         present(output, plot),
         () if drift <= DRIFT else (violated,),
     )
@@ -186,12 +190,15 @@ def _most(result: "Result", names: list[str], most: int) -> list[str]:
     return (names if len(names) <= most else [name for name in names if result[name].any()])[:most]
 
 
-def _error(result: "Result") -> tuple[str, ...]:
+def _error(result: "Result", chosen: bool) -> tuple[str, ...]:
+    """Return a line on the error of a run; chosen: whether the step was found for a tolerance of the result."""
     error = result.error
     if not error.name:
         return ()
-    value, unit = error.by_variable[error.name], result.units.get(error.name, "")
-    return (f"estimated error {error.value:.1g} of the range of {error.name}, {value:.1g} {unit}".rstrip(),)
+    value, unit = error.by_variable[error.name], result.units.get(error.name, "").removeprefix("1")
+    amount = f", {value:.1g} {unit}".rstrip(", ") if unit else ""
+    steps = f", with steps of {result.step:.3g} s" if chosen else ""
+    return (f"estimated error {error.value:.1g} of the range of {error.name}{amount}{steps}",)
 
 
 def _speed(result: "Result") -> tuple[str, ...]:

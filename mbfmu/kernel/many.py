@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mbfmu.kernel.build.toolchain import built, local, widths
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import many_sources
-from mbfmu.kernel.runtime import OK, Status
+from mbfmu.kernel.runtime import OK, Sizes, Status
 
 Array = npt.NDArray[np.float64]
 
@@ -43,9 +43,8 @@ class Many:
 
     def __init__(self, path: str, count: int, threads: int = 0, lanes: int = 0) -> None:
         library = ctypes.CDLL(path)
-        sizes = (ctypes.c_longlong * 7)()
-        library.mbfmu_sizes(sizes)
-        self.nx, _, self.nu, self.np, self.ny, self._n_status, _ = sizes
+        sizes = Sizes.of(library)
+        self.nx, self.nu, self.np, self.ny, self._n_status = sizes.nx, sizes.nu, sizes.np, sizes.ny, sizes.status
         self.count, self._threads = count, threads or os.cpu_count() or 1
         room = ctypes.c_longlong()
         for width in (lanes,) if lanes else (8, 4, 2, 1):

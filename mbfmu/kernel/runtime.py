@@ -77,6 +77,27 @@ class Status(NamedTuple):
     least_step: float
 
 
+class Sizes(NamedTuple):
+    """The sizes of a kernel: of x, s, u, p, y, status, work and errors; and the order of the stepper."""
+
+    nx: int
+    ns: int
+    nu: int
+    np: int
+    ny: int
+    status: int
+    work: int
+    errors: int
+    order: int
+
+    @classmethod
+    def of(cls, library: ctypes.CDLL) -> "Sizes":
+        """Return those of a kernel's library."""
+        numbers = (ctypes.c_longlong * len(cls._fields))()
+        library.mbfmu_sizes(numbers)
+        return cls(*numbers)
+
+
 class Energy(NamedTuple):
     """The energies of a motion, J, to judge the error of its energy by.
 
@@ -153,9 +174,8 @@ class Compiled:
     """
 
     def __init__(self, path: str) -> None:
-        sizes = (ctypes.c_longlong * 8)()
-        self.take(path).mbfmu_sizes(sizes)
-        self.nx, self.ns, self.nu, self.np, self.ny, n_status, n_work, self.n_errors = sizes
+        sizes = Sizes.of(self.take(path))
+        self.nx, self.ns, self.nu, self.np, self.ny, n_status, n_work, self.n_errors, self.order = sizes
         self._status = (ctypes.c_double * n_status)()
         self._work = (ctypes.c_double * n_work)()
         self._no_rate = (ctypes.c_double * self.nu)()

@@ -20,7 +20,7 @@ InputValue: TypeAlias = str | float | bool | InputFunction
 """An input as a user gives it: an expression of ``time``, a table's path, a number, True or False, or a function."""
 STEP = 1e-3
 """Default of the longest step of a stepper, s."""
-OFTEN = 127
+OFTEN = 199
 """Default for the steps of a long run for each whose error is estimated: a prime number, so that no period of the
 motion or of its inputs coincides with it."""
 MOST_SAMPLES = 1_000_000
@@ -47,6 +47,14 @@ def check_tolerance(tolerance: float) -> None:
         raise UsageError(
             f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
         )
+
+
+def check_tolerance_of_result(tolerance: float, chosen: float | None) -> None:
+    """Raise a UsageError unless a tolerance of the result is a part, and steps are not chosen for another tolerance."""
+    if not 0 < tolerance < 1:
+        raise UsageError(f"the tolerance of the result is {tolerance}: it must be between 0 and 1, such as 1e-4")
+    if chosen:
+        raise UsageError("--tolerance-of-result finds an equal step: leave --tolerance out")
 
 
 def check_samples(samples: Any) -> None:
@@ -124,6 +132,12 @@ ERROR_SAMPLES = Described(
     option="--error-samples N",
     help="estimate the error of one in N steps of a long run, which takes about 2/N of its time; 0: of none",
     check=check_samples,
+)
+TOLERANCE_OF_RESULT = Described(
+    "largest error of the result, relative to the range of each variable: a run takes the step that meets it, which "
+    "two runs confirm, with a step and half of it; 0: the step is given",
+    option="--tolerance-of-result TOL",
+    help="take the step with which each variable's error is at most this part of its range",
 )
 MODEL = Described("a model, a name in models/, or the path of a model file")
 STOP = Described("end of the run", unit="s")

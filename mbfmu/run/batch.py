@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.base.arguments import checked, numbers
+from mbfmu.base.result import RunError
 from mbfmu.dae import ParameterSignal
 from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, ValueRangeError, nearest
 from mbfmu.fmu.failures import facts
@@ -334,6 +335,15 @@ class BatchSimulation(Simulation):
             wrong = () if type == "Real" else (item for item in np.unique(column).tolist() if not is_value(item, type))
             for value in (*wrong, column.min(), column.max()) if column.size else ():
                 self._system.with_values({name: float(value)})  # raises an error for a value that it does not allow
+
+    @property
+    def error(self) -> RunError:
+        """The estimated error of the steps: none is known of instances in lanes.
+
+        Raises:
+            UsageError: always; a single `Simulation` has it.
+        """
+        raise UsageError("instances in lanes estimate no error: step one of them in a Simulation without batch")
 
     @property
     def state(self) -> bytes:

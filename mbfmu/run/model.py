@@ -174,6 +174,7 @@ def run_prepared(
         prepared.stepper,
         prepared.reason,
         error=error,
+        step=step,
     )
 
 

@@ -4,9 +4,11 @@ import math
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Annotated
+
+import numpy as np
 
 from mbfmu.base.described import Described, takes
 from mbfmu.base.result import Result
@@ -14,12 +16,13 @@ from mbfmu.errors import ResultWarning, UsageError
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.prepared import settings
-from mbfmu.prepared.prepare import prepare_run
+from mbfmu.prepared.prepare import Prepared, prepare_run
 from mbfmu.prepared.settings import RunSettings
 from mbfmu.run.fmu import TIMEOUT, fmu_run, read_fmu, worded
 from mbfmu.run.fmu_process import run_apart
 from mbfmu.run.inputs import courses, formulas
-from mbfmu.run.model import Progress, run_prepared
+from mbfmu.run.model import Progress, communication_points, run_prepared
+from mbfmu.run.resolved import resolved
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class SimulateArguments(RunSettings):
     _: KW_ONLY
     energy_balance: Annotated[bool, settings.ENERGY_BALANCE] = False
     error_samples: Annotated[int, settings.ERROR_SAMPLES] = settings.OFTEN
+    tolerance_of_result: Annotated[float, settings.TOLERANCE_OF_RESULT] = 0.0
     show: Annotated[Sequence[str], settings.SHOW] = ()
     start: Annotated[
         float | None,
@@ -72,19 +76,30 @@ def simulate(run: SimulateArguments) -> Result:
         raise UsageError(f"the stop time is {run.stop} s; it must be a positive number")
     settings.check_samples(run.error_samples)
     inputs = courses(run.inputs, run.input_hold)
-    prepared = prepare_run(model_of(run.model, run.values), run, formulas(inputs), run.energy_balance)
-    result = run_prepared(
-        prepared, run.stop, run.output_interval, inputs, report, show=run.show, error_samples=run.error_samples
-    )
-    return _warned(result)
+    model = model_of(run.model, run.values)
+
+    def prepared(step: float | None) -> Prepared:
+        return prepare_run(model, replace(run, step=step), formulas(inputs), run.energy_balance)
+
+    def with_step(step: float | None, interval: float | None, samples: int) -> Result:
+        return run_prepared(prepared(step), run.stop, interval, inputs, report, show=run.show, error_samples=samples)
+
+    if not run.tolerance_of_result:
+        return _warned(with_step(run.step, run.output_interval, run.error_samples))
+    settings.check_tolerance_of_result(run.tolerance_of_result, run.tolerance)
+    step, order = run.step or settings.STEP, prepared(run.step).kernel.order
+    interval = run.output_interval or float(np.diff(communication_points(run.stop, step, None))[0])
+    samples = run.error_samples or settings.OFTEN
+    return _warned(resolved(lambda h: with_step(h, interval, samples), step, order, run.tolerance_of_result))
 
 
 def _of_fmu(run: SimulateArguments, path: Path, report: Progress) -> Result:
     """Return the run of an FMU; errors as for `simulate`."""
-    if run.options or run.stepper or run.coordinates or run.energy_balance or run.error_samples != settings.OFTEN:
+    of_models = run.error_samples != settings.OFTEN or run.tolerance_of_result
+    if run.options or run.stepper or run.coordinates or run.energy_balance or of_models:
         raise UsageError(
             f"'{path}' has its stepper inside: --stepper, --option, --coordinates and --energy-balance go with export, "
-            "--error-samples with models"
+            "--error-samples and --tolerance-of-result with models"
         )
     if not (run.timeout is None or run.timeout > 0):
         raise UsageError(f"the timeout is {run.timeout} s; it must be a positive number")

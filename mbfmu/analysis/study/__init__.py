@@ -44,7 +44,8 @@ class SweepArguments(RunSettings):
     measures: Annotated[
         Mapping[str, str],
         Described(
-            "numbers that a run is reduced to: by label, ``max(NAME)``, or min, last, mean, rms, ptp of an output"
+            "numbers that a run is reduced to: by label, ``max(NAME)``, or min, last, mean, rms, ptp of an output, or "
+            "``error``, the run's estimated error"
         ),
     ]
     vary: Annotated[

@@ -31,6 +31,10 @@ MEASURES: dict[str, Callable[[Array, Array], float]] = {
 """Functions (time in s, shape (n_t,); values, shape (n_t,)) -> measure, by name."""
 
 
+ERROR = "error"
+"""Measure of a run: its estimated error, relative to the range of the worst variable."""
+
+
 def _one(values: Array, index: int) -> Array:
     weights = np.zeros_like(values)
     weights[index] = 1.0
@@ -68,8 +72,8 @@ class Measure:
 
     Args:
         label: name of its column.
-        function: one of `MEASURES`.
-        name: name of the output.
+        function: one of `MEASURES`, or `ERROR`.
+        name: name of the output; empty for the error of the run.
     """
 
     label: str
@@ -82,7 +86,11 @@ class Measure:
         Raises:
             MbfmuError: the value is not finite.
         """
-        return self.value(result.time, result[self.name])
+        if self.function != ERROR:
+            return self.value(result.time, result[self.name])
+        if not math.isfinite(result.error.value):
+            raise MbfmuError(f"{self.label}: no error of the run is known; of an FMU measure last(solver.error)")
+        return result.error.value
 
     def value(self, time: Array, values: Array) -> float:
         """Return its value for the output's values, shape (n_t,), at times, s, shape (n_t,).
@@ -97,12 +105,15 @@ class Measure:
 
 
 def measure(label: str, text: str) -> Measure:
-    """Read a measure such as ``max(elbow.phi)``.
+    """Read a measure such as ``max(elbow.phi)``, or ``error``, the estimated error of a run.
 
     Raises:
         UsageError: the text is not a measure.
     """
+    if text.strip() == ERROR:
+        return Measure(label, ERROR, "")
     match = re.fullmatch(r"\s*(\w+)\s*\(\s*(.+?)\s*\)\s*", text)
     if not match or match[1] not in MEASURES:
-        raise UsageError(f"measure '{label}={text}': write LABEL=FUNCTION(NAME), with one of {', '.join(MEASURES)}")
+        known = ", ".join(MEASURES)
+        raise UsageError(f"measure '{label}={text}': write LABEL=FUNCTION(NAME), with one of {known}, or LABEL={ERROR}")
     return Measure(label, match[1], match[2])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.analysis.study.measures import Measure
+from mbfmu.analysis.study.measures import ERROR, Measure
 from mbfmu.analysis.study.points import Point
 from mbfmu.analysis.study.table import Row
 from mbfmu.analysis.study.together import LEAST, Together
@@ -286,7 +286,8 @@ class Study:
 
     def rows(self, values: Sequence[Mapping[str, float]]) -> list[Row]:
         """Return the rows of some runs, made together if they can be; each is to the bit as alone."""
-        if not self.together or len(values) < LEAST:
+        alone = any(item.function == ERROR for item in self.measures)  # lanes estimate no error
+        if alone or not self.together or len(values) < LEAST:
             return [self.row(item) for item in values]
         try:
             run = self._many.pop() if self._many else self.subject.open_many()
@@ -453,7 +454,7 @@ def _check(
     model: str,
 ) -> None:
     for item in measures:
-        if item.name not in shown:
+        if item.function != ERROR and item.name not in shown:
             raise UnknownNameError(f"'{model}' has no output '{item.name}'; {nearest(item.name, shown)}")
     for name in inputs_driven:
         if name not in inputs:

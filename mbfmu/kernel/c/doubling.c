@@ -27,8 +27,7 @@ static struct memory aside(const struct memory *m, double *status) {
     return own;
 }
 
-/* End the shadow, as after an event; the next one waits for a time that grows with the run. Every fourth is four times as
- * long as those before, and every sixteenth sixteen times, up to a quarter of the run so far. */
+/* End the shadow, as after an event; the next one waits for a time that grows with the run. */
 static void abandon(struct memory *m) {
     if (!shadowed(m)) return;
     double *const e = m->errors;
@@ -36,11 +35,13 @@ static void abandon(struct memory *m) {
     e[E_LENGTH] = 0;
 }
 
-/* Begin a shadow with a step c. */
+/* Begin a shadow with a step c. Every fourth is four times as long as those before, every sixteenth sixteen times and so on,
+ * up to half the run so far; in the first steps of a run, most of which have shadows, every second and every fourth. */
 static void begin_shadow(const struct call *c, double *e) {
     long long turn = (long long)(e[E_SHADOWS] += 1);
+    const int rare = e[E_STEPS] < 8 * DENSE ? 2 : 4;
     double length = BRIEF;
-    for (int scale = 2; scale < SCALES && turn % 2 == 0 && length * 8 <= e[E_STEPS]; ++scale, turn /= 2) length *= 4;
+    for (int scale = 2; scale < SCALES && turn % rare == 0 && length * 8 <= e[E_STEPS]; ++scale, turn /= rare) length *= 4;
     e[E_LENGTH] = length;
     e[E_DONE] = 0;
     memcpy(e + E_SHADOW, c->x, sizeof(double) * NX);
@@ -68,16 +69,11 @@ static void enter(double t, const double *x, const double *p, double part, int s
     e[E_LAST + scale] = e[E_STEPS];
 }
 
-/* Let the shadow take the step c, which the motion has taken to x1 in halves or not; a shadow begins with it if its turn has
- * come. Where the motion is made of halves, the shadow goes in whole steps instead. */
-static void accompany(const struct call *c, const double *x1, int halves, struct memory *m) {
+/* Let the shadow take the step c, which the motion has taken to x1 in halves or not. Where the motion is made of halves, the
+ * shadow goes in whole steps instead. */
+static void follow_with_shadow(const struct call *c, const double *x1, int halves, struct memory *m) {
     double *const e = m->errors, status[S_SIZE];
-    if (!e || !(e[E_EVERY] > 0)) return;
-    e[E_STEPS] += 1;
-    if (!(e[E_LENGTH] > 0)) {
-        if ((e[E_WAIT] -= 1) > 0) return;
-        begin_shadow(c, e);
-    }
+    if (!(e[E_LENGTH] > 0)) begin_shadow(c, e);
     struct memory own = aside(m, status);
     struct call step = *c;
     step.x = e + E_SHADOW;
@@ -92,6 +88,15 @@ static void accompany(const struct call *c, const double *x1, int halves, struct
     for (int scale = 0; length <= e[E_DONE]; ++scale, length *= 4)
         if (e[E_DONE] == length) enter(c->t + c->h, x1, c->p, part, scale, &own);
     if (e[E_DONE] == e[E_LENGTH]) abandon(m);
+}
+
+/* The same if there is a shadow, or its turn has come. */
+static inline void accompany(const struct call *c, const double *x1, int halves, struct memory *m) {
+    double *const e = m->errors;
+    if (!e || !(e[E_EVERY] > 0)) return;
+    e[E_STEPS] += 1;
+    if ((e[E_WAIT] -= 1) > 0) return;
+    follow_with_shadow(c, x1, halves, m);
 }
 
 /* Let the samplings act on the shadow that are due at the motion at->x. */

@@ -67,6 +67,6 @@ static int evaluate(const struct formula *f, const struct call *c, double *resul
 }
 
 MBFMU_EXPORT void mbfmu_sizes(long long *sizes) {
-    const long long all[] = {NX, NS, NU, NP, NY, S_SIZE, WORK, ERRORS};
+    const long long all[] = {NX, NS, NU, NP, NY, S_SIZE, WORK, ERRORS, ORDER};
     memcpy(sizes, all, sizeof all);
 }

@@ -1,0 +1,68 @@
+"""A run with the step that meets a tolerance of its result."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from mbfmu.base.result import Result, RunError
+from mbfmu.errors import StepError
+from mbfmu.kernel.errors import NARROW, SLIGHT, SMALL
+
+MOST_TRIALS = 8
+"""Largest number of steps that are tried."""
+CAUTION = 0.5
+"""Part of the tolerance at which the next step aims, as errors do not fall exactly with the order."""
+LONGER, SHORTER = 2.0, 1 / 64
+"""Largest and least ratio of the step that is tried next to the one before."""
+
+
+def resolved(run: Callable[[float], Result], step: float, order: int, tolerance: float) -> Result:
+    """Return a run whose error, by a run with half the step, is at most the tolerance.
+
+    Args:
+        run: a function that returns the run with a step, s, at the same output points.
+        step: the step that is tried first, s.
+        order: of the stepper.
+        tolerance: largest error of a coordinate, rate or first-order state at an output point, relative to its range.
+
+    Raises:
+        StepError: none of the steps that are tried meets the tolerance.
+    """
+    tried: list[str] = []
+    for _ in range(MOST_TRIALS):
+        whole, halves = run(step), run(step / 2)
+        error = error_by(whole, halves, order)
+        if error.value <= tolerance:
+            return replace(whole, error=error, step=step)
+        tried.append(f"{error.value:.2g} with steps of {step:.3g} s")
+        ratio = (CAUTION * tolerance / error.value) ** (1 / order) if math.isfinite(error.value) else SHORTER
+        step *= min(max(ratio, SHORTER), LONGER)
+    raise StepError(f"no step meets the tolerance {tolerance:g} of the result: the errors are {', '.join(tried)}")
+
+
+def error_by(whole: Result, halves: Result, order: int) -> RunError:
+    """Return the error of a run by one with half the step: Richardson's extrapolation at their output points.
+
+    Args:
+        whole: the run.
+        halves: that with half the step.
+        order: of the stepper.
+    """
+    part = 2**order / (2**order - 1)
+    amounts = {name: part * np.abs(whole[name] - halves[name]) for name in ranges(whole)}
+    relative = {name: float(amounts[name].max()) / size for name, size in ranges(whole).items()}
+    if not relative:
+        return RunError()
+    worst = max(relative, key=lambda name: math.inf if math.isnan(relative[name]) else relative[name])
+    time = float(whole.time[int(amounts[worst].argmax())])
+    return RunError(relative[worst], worst, time, {name: float(item.max()) for name, item in amounts.items()})
+
+
+def ranges(run: Result) -> Mapping[str, float]:
+    """Return what the errors of a run are relative to at its output points, by the names of what is estimated."""
+    names = [name for name in run.error.by_variable if name in run.names]
+    spans = {name: float(np.ptp(run[name])) for name in names}
+    least = max(NARROW, SMALL * max(spans.values(), default=0.0))
+    return {name: max(spans[name], least, SLIGHT * float(np.abs(run[name]).max())) for name in names}
