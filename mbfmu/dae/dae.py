@@ -313,8 +313,8 @@ class Switching:
         memory: the entries of p for the modes.
         guards: (q, v, z, u, p, t) -> numbers that are positive as long as the modes hold, shape (r_N + r_T + signed,).
         guard_names: what each of them belongs to, in words.
-        turned: (q, v, q1, v1, p, t) -> largest change of a slip in space from one state to another, relative to the
-            slip there; 0 without any.
+        turned: (q, v, q1, v1, p, t) -> how far a slip in space turns from one state to another, 1 where a step
+            may not turn it further; 0 without any.
         carried: (q, v, v1, z, p, t) -> z after an impact that changes v to v1, shape (n_z,).
     """
 

@@ -101,8 +101,8 @@ class Bundle:
             within which it counts as due; None without sampled blocks.
         held: place and number of the entries of x that hold sampled inputs and their time.
         guards: Function (x, u, p, t) -> numbers that are positive as long as the modes hold; None without modes.
-        moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest, and the largest relative
-            change of a slip in space; None without modes.
+        moved: Function (xa, xb, p, t) -> how far a step from xa to xb is from rest, 0 at rest, and how far a
+            slip in space turns, 1 at most; None without modes.
         n_scheme: number of the leading entries of x that are the stepper's.
         n_moving: number of the leading entries of x that are coordinates, rates or momenta, and first-order states, in
             a one-step method.

@@ -25,7 +25,7 @@ WORST = 5.0
 """Largest factor by which a chosen step shrinks at once."""
 BEST = 4.0
 """Largest factor by which a chosen step grows at once."""
-SHORTEST = 1e-9
+SHORTEST = 1e-13
 """Smallest ratio of a chosen step to the span."""
 CLOSE = 1e-9
 """Relative distance from the end of the span within which a step ends there."""

@@ -44,7 +44,7 @@ from math import nan
 import casadi as ca
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.events.modes import NEARLY_AT_REST, ModeParameters, Rows, pulls
+from mbfmu.dae.events.modes import KEPT, NEARLY_AT_REST, SLOW, ModeParameters, Rows, keeps, pulls
 from mbfmu.dae.formula import Formula, Let, Stage, arguments
 from mbfmu.dae.linear_algebra.kkt import OverMass, SchurFactor
 from mbfmu.dae.parts.gaps import Switches
@@ -52,8 +52,6 @@ from mbfmu.model.frame import SX
 
 TOUCHING = 1e-11
 """Largest gap, m or rad, that takes part in an impact: contacts nearer than this hit at the same time."""
-SLOW = 1e-10
-"""Largest slip rate, m/s or rad/s, that may stick; in space twice `NEARLY_AT_REST`."""
 HIDDEN = 1e-6
 """Largest speed, m/s or rad/s, at which a gap that falls below 0 as it opens is closed: round-off hides its flight."""
 LOCKED = 1e-6
@@ -377,9 +375,7 @@ class _Event:
             j, gap, unknowns = group[0], frictions[group[0]].gap, tuple(r_N + j for j in group)
             rate, gamma = _column(gain[k] for k in unknowns), _column(speed_T[k] for k in group)
             ahead = _column(x[k] for k in unknowns) - rate
-            slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, self.fallen_T[j])
-            if len(group) > 1:
-                slow = ca.norm_2(gamma) <= 2 * NEARLY_AT_REST
+            slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, self.ended(group, gamma))
             on = ca.SX(1) if gap is None else pressed[gap]
             # What sticks has a limit, rubs, and did not end at this event
             able = static[j] > 0
@@ -417,7 +413,7 @@ class _Event:
         for group, holds, way, still in zip(switches.groups, bound.sticks, chosen.ways, resting.frictions, strict=True):
             gap = switches.frictions[group[0]].gap
             slides = ca.logic_not(holds) if gap is None else ca.logic_and(chosen.pressed[gap], ca.logic_not(holds))
-            direction.append(ca.if_else(slides, -way, 0))
+            direction.append(ca.if_else(slides, -way * self.length(group, resting.slips), 0))
             if len(group) == 1 and not switches.frictions[group[0]].breaks:
                 against = ca.logic_and(ca.logic_and(slides, still), -way * resting.slips[group[0]] < 0)
                 against = ca.logic_and(against, ca.logic_not(ca.mmax(ca.vertcat(*halted))))  # others may imply it
@@ -440,6 +436,25 @@ class _Event:
         first = [*bound.closed, *impacts, *sticks, *direction, *anchor, *side, *bound.rows_N]
         last = [*bound.carrier, 0 * modes.fallen, modes.count + 1, self.t]
         return ca.vertcat(*first, *bound.rows_T, *last), ca.vertcat(*first, *halted, *last)
+
+    def ended(self, group: tuple[int, ...], gamma: SX) -> SX:
+        """Return whether a slip has come to rest at this event; gamma: its rate after the impact, SX.
+
+        In space it does so along the direction that its friction keeps.
+        """
+        fallen, begun = self.fallen_T[group[0]], self.modes.direction[list(group)]
+        if len(group) == 1:
+            return fallen
+        return ca.logic_and(ca.logic_and(fallen, keeps(begun)), ca.dot(begun, gamma) <= NEARLY_AT_REST)
+
+    def length(self, group: tuple[int, ...], slips: SX) -> SX:
+        """Return the length of the direction of a slip: `KEPT` in space near rest, else 1; slips: all slip rates."""
+        if len(group) == 1:
+            return ca.SX(1)
+        gamma = slips[list(group)]
+        speed = ca.norm_2(gamma)
+        near = ca.logic_and(speed > SLOW, speed <= 2 * NEARLY_AT_REST)
+        return ca.if_else(ca.logic_and(near, ca.logic_not(self.ended(group, gamma))), KEPT, 1)
 
     def held(self, i: int, hits: SX) -> SX | float:
         """Return the pull up to which a gap may hold at this event; hits: whether it closes in an impact."""

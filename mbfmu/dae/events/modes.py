@@ -14,10 +14,10 @@ imply do not act: they hold anyway, and the rank is full.
 
 A sliding friction is a force -sigma F(|gamma|, N) along its slip rate, with the direction sigma = 1 or -1 among the
 modes, so that it is smooth while it slides. In space it acts against the slip gamma, a pair of rates; the mode is then
-the direction in which it began to slide, and when gamma turns away from it by 60 degrees or nearly comes to rest, the
-friction is looked at anew: there it either rests or slides on. Beyond a right angle, as only behind a rest, it keeps
-its direction. Where N depends on multipliers, the friction and the multipliers of the index-1 form are solved for
-together.
+the direction in which it began to slide, and when gamma turns away from it by 60 degrees, the friction is looked at
+anew. When gamma nearly comes to rest, where it may turn ever faster, the friction keeps the direction that it has
+there, so that the end of the slip is a zero as in the plane: there it either rests or slides on. Where N depends on
+multipliers, the friction and the multipliers of the index-1 form are solved for together.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,9 +53,14 @@ SOLVED = 1e-9
 TURNED = 0.5
 """Cosine of the angle between a slip in space and its direction at the last event, at which an event takes the new
 direction."""
-NEARLY_AT_REST = 1e-8
-"""Speed, m/s or rad/s, at which an event takes the new direction of a slip in space that becomes slower: near rest the
-direction turns ever faster."""
+NEARLY_AT_REST = 1e-9
+"""Speed, m/s or rad/s, of a slip in space that becomes slower, below which the friction keeps its direction."""
+MOST_CHANGED, MOST_TURNED = 0.5, 0.02
+"""Largest change of a slip in space in a step, relative to its size, along a line, and where it turns as much."""
+KEPT = 2.0
+"""Length of the direction of a slip in space, among the modes, that the friction keeps up to rest; else it is 1."""
+SLOW = 1e-10
+"""Largest slip rate, m/s or rad/s, that may stick without having come to rest."""
 AT_REST = 1e-150
 """Speed, m/s or rad/s, along the direction in which a slip in space began, below which the friction keeps that
 direction."""
@@ -76,7 +81,8 @@ class ModeParameters:
         closed: 1 for each gap that is closed, else 0.
         impacts: number of impacts of each gap.
         sticks: 1 for each slip rate that sticks, else 0.
-        direction: of each slip rate that slides, 1 or -1, or an entry of a unit vector; 0 for others.
+        direction: of each slip rate that slides, 1 or -1, or an entry of a vector of the length 1 or `KEPT`; 0 for
+            others.
         anchor: place at which each slip rate began to stick.
         side: sign of each normal force, 1 or -1.
         bound_N: 1 for each closed gap whose row acts; 0 for a closed gap that the rows which act keep closed.
@@ -482,22 +488,30 @@ class _Switched:
             if len(group) == 1:
                 along[group[0]], speed[group[0]], going[group[0]] = begun, ca.fabs(gamma), begun * gamma
                 continue
-            size, ahead = ca.norm_2(gamma), ca.dot(gamma, begun)
+            size, ahead, kept = ca.norm_2(gamma), ca.dot(gamma, begun), keeps(begun)
             for k, j in enumerate(group):
-                along[j] = ca.if_else(ahead > AT_REST, gamma[k] / size, begun[k])
+                follows = ca.logic_and(ahead > AT_REST, ca.logic_not(kept))
+                along[j] = ca.if_else(follows, gamma[k] / size, begun[k] / ca.if_else(kept, KEPT, 1))
                 speed[j], going[j] = size, ahead
         return along, speed, going
 
     def turned(self, q1: SX, v1: SX) -> SX:
-        """Return the largest change of a slip in space, relative to its size; q1, v1: where it changes to."""
+        """Return how far a slip in space turns, relative to what a step may turn it; q1, v1: where it changes to.
+
+        Near rest the direction changes by Delta_perp / s in a step that changes the speed s by Delta, and its
+        derivatives grow by 1 / s each, so that a step of order 4 has an error of Delta_perp Delta^4 / s^5.
+        """
         n = self.plain.n
         after = self.switches.slip(q1[:n], v1[:n], self.modes.given, self.t)
         largest = ca.SX(0)
         for group in self.switches.groups:
             if len(group) > 1:
                 begun, gamma = _entries(self.modes.direction, group), _entries(self.rows.slip, group)
-                change = ca.norm_2(_entries(after, group) - gamma) / ca.norm_2(gamma)
+                moved, size = _entries(after, group) - gamma, ca.norm_2(gamma)
+                change, across = ca.norm_2(moved) / size, (gamma[0] * moved[1] - gamma[1] * moved[0]) / size**2
+                change = ca.fmax(change / MOST_CHANGED, ca.fabs(across) * change**4 / MOST_TURNED**5)
                 slides = ca.logic_and(ca.dot(begun, begun) > 0, ca.dot(begun, gamma) > NEARLY_AT_REST / 2)
+                slides = ca.logic_and(slides, ca.logic_not(keeps(begun)))
                 largest = ca.fmax(largest, ca.if_else(slides, change, 0))
         return largest
 
@@ -562,11 +576,14 @@ class _Switched:
             reserve = limit[group[0]] + sum(carried, ca.SX(0)) - ca.norm_2(_entries(rubbing, group))
             reserve = ca.if_else(ca.mmax(_entries(modes.bound_T, group)), reserve, 1)
             gamma = _entries(rows.slip, group)
-            going = ca.dot(_entries(modes.direction, group), gamma)
+            begun = _entries(modes.direction, group)
+            going = ca.dot(begun, gamma)
             if len(group) > 1:
                 faster = ca.dot(gamma, _entries(rows.W_T @ a[: self.plain.n] + rows.bias_T, group)) > 0
                 speed = ca.norm_2(gamma)
-                going = ca.fmin(going - TURNED * speed, ca.if_else(faster, 1, speed - NEARLY_AT_REST))
+                slower = ca.if_else(ca.logic_or(faster, speed <= SLOW), 1, speed - NEARLY_AT_REST)
+                follows = ca.fmin(going - TURNED * speed, slower)
+                going = ca.if_else(keeps(begun), ca.fmin(going, 3 * NEARLY_AT_REST - speed), follows)
             going = ca.SX(1) if item.breaks else ca.if_else(rubs[group[0]], going, 1)
             holds = ca.if_else(closed, ca.if_else(modes.sticks[group[0]], reserve, going), 1)
             values += [holds, *(ca.SX(1) for _ in group[1:])]
@@ -675,6 +692,11 @@ def pulls(switches: Switches, u: SX, p: SX, t: SX) -> list[SX | float]:
         return [0] * len(switches.gaps)
     pull = switches.pull(u, p, t)
     return [ca.fmax(0, pull[i]) if item.holds else 0 for i, item in enumerate(switches.gaps)]
+
+
+def keeps(direction: SX) -> SX:
+    """Return whether the friction keeps the direction of a slip in space, as stated by its length; SX, shape (2,)."""
+    return ca.dot(direction, direction) > KEPT
 
 
 def labels(group: Sequence[int]) -> list[str]:

@@ -94,6 +94,7 @@ static int attempt(const struct call *c, double *error, struct memory *m) {
 }
 
 #define SLIGHT 1e-20 /* least error of a step that counts, relative to the one allowed */
+#define SPARE 1e-3   /* largest error of a step that is none if it is round-off, relative to that allowed in the span */
 #define LITTLE 1e-4  /* least error of the step before that counts, relative to the one allowed */
 
 /* The factor by which the error of a step changes the next one. That of the step before counts too if it is known
@@ -115,12 +116,14 @@ struct course {
     double done, h, past;
 };
 
-/* Take the step c to m->x, and find its error relative to the one allowed; WORST's power if it has no solution. */
+/* Take the step c to m->x, and find its error relative to the one allowed; WORST's power if it has no solution. An error
+ * that is round-off is none: beside a corner, steps are so short that less would be allowed. */
 static int judge(const struct call *c, const struct span *s, int last, double *excess, struct memory *m) {
+    const double none = last ? ROUND_OFF : fmin(HALF_UNIT, SPARE * s->tol * s->H);
     double error = NAN;
     const int code = attempt(c, &error, m);
     if (code != OK) *excess = mbfmu_pow(WORST, ESTIMATE_ORDER ? ESTIMATE_ORDER : ORDER);
-    else if (error == 0 || (last && error <= ROUND_OFF)) *excess = 0;
+    else if (error <= none) *excess = 0;
     else *excess = error / (s->tol * c->h);
     return code;
 }
@@ -133,7 +136,7 @@ static int try_step(const struct call *c, const struct span *s, int last, struct
     double small = c->h, excess;
     int code = judge(c, s, last, &excess, m);
     double factor = factor_of(excess > SLIGHT ? excess : SLIGHT, way->past, ESTIMATE_ORDER ? ESTIMATE_ORDER : ORDER);
-    if (code == OK && excess <= 1) code = look(c, !ESTIMATE_ORDER, small > SHORTEST * s->h_max, &small, m);
+    if (code == OK && excess <= 1) code = look(c, !ESTIMATE_ORDER, small > WORST * SHORTEST * s->H, &small, m);
     const int whole = code == OK, good = whole || code == EVENT;
     if (!good) factor = 1 / WORST;
     *kept = good && excess <= 1;

@@ -1,16 +1,16 @@
 /* Events: where a guard falls below zero within a step, the step is taken up to there instead.
  *
  * Included after saltation.c and these definitions, with SWITCHED:
- *   moved      whether the state has moved at all, and how far a slip in space has turned
+ *   moved      whether the state has moved at all, and how far a slip in space has turned, 1 at most
  *   N_SCHEME   number of the leading entries of x that are the stepper's
  * Without SWITCHED no step has an event.
  */
 #define COARSE (-1) /* a code within these files: the step is to be divided */
 
 #ifdef SWITCHED
-#define MOST_LEVELS 28    /* most halvings of a step in which a slip in space turns too far */
-#define MOST_TURNED 0.1   /* largest change of a slip in space in a step, relative to the slip */
-#define CLOSEST 2.3e-16   /* relative width of the bracket of an event below which it is known to round-off */
+#define MOST_LEVELS 30  /* most halvings of a step in which a slip in space turns too far */
+#define CLOSEST 2.3e-16 /* relative width of the bracket of an event below which it is known to round-off */
+#define VANISHING 1e-18 /* part of a step below which an event comes at its beginning */
 
 /* The bracket of an event's time in a step: lengths of it, and the least guard there; it is above zero at `low`. */
 struct bracket {
@@ -59,7 +59,7 @@ static int locate(const struct call *c, int halves, struct event *e, double *len
     b.bracketed = b.at_low > 0;
     for (int trial = 0; trial < EVENT_TRIALS && code == OK; ++trial) {
         part.h = next_trial(&b);
-        if (part.h <= b.low || part.h >= b.high || part.h <= c->h * SHORTEST * SHORTEST) break;
+        if (part.h <= b.low || part.h >= b.high || part.h <= c->h * VANISHING) break;
         code = reach(&part, halves, m);
         if (code != OK) break;
         taken = part.h;
@@ -103,7 +103,7 @@ static int look(const struct call *c, int halves, int divides, double *length, s
     struct call part = *c;
     *length = c->h;
     moved((const double *const[]){c->x, m->x, c->p, &end}, (double *const[]){&still, &turned}, m->w);
-    if (divides && turned > MOST_TURNED) return COARSE;
+    if (divides && turned > 1) return COARSE;
     if (still == 0) memcpy(m->x, c->x, sizeof(double) * N_SCHEME); /* what rests keeps its bits */
     int code = fall(c, fallen, m);
     if (code != EVENT) return code;
