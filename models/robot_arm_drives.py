@@ -12,7 +12,8 @@ elastic joint of 6.5; cascades of servo drives: Gross, Hamann & Wiegartner, Elec
 J_t is rotor and stretched arm on the side of the motor, and K_w = w_v J_t. The `trajectory` of each joint goes from 0.1
 rad to its target. Gyroscopic torques of the rotors are left out. Data of gears and motors: own choice, of the size of
 such arms (stiffness of reducers of this torque as in Nabtesco's series RV-E); J is rotor and gear. Known facts:
-currents, twists and integral parts start where they carry the arm at rest: nothing moves until the trajectory does.
+currents, twists and integral parts start where they carry the arm at rest, whatever its masses, lengths, gears and
+motors: nothing moves until the trajectory does.
 """
 
 from dataclasses import replace
@@ -89,39 +90,49 @@ def axis_controller() -> Sampled:
     return Sampled(block, period="Ts")
 
 
-def holding(N: int) -> list[float]:
-    """Return the torques that hold an arm of N joints at rest at the start, N.m."""
-    turn, end, axes, origins, centres = np.eye(3), np.zeros(3), [], [], []
+def holding(N: int) -> list[Parameter]:
+    """Return the torques that hold an arm of N joints at rest at the start, as parameters that follow its weights."""
+    turn, axes, ways = np.eye(3), [], []
     for i in range(1, N + 1):
         axis = np.array([0.0, 1.0, 0.0] if i % 2 else [0.0, 0.0, 1.0])
         cross = np.cross(np.eye(3), -axis)
         axes.append(turn @ axis)
-        origins.append(end)
         turn = turn @ (cos(START) * np.eye(3) + sin(START) * cross + (1 - cos(START)) * np.outer(axis, axis))
-        centres.append(end + turn @ [0.5, 0.0, 0.0])
-        end = end + turn @ [1.0, 0.0, 0.0]
-    weight = np.array([0.0, 0.0, -9.81])
-    return [-sum(float(axes[i] @ np.cross(centres[k] - origins[i], weight)) for k in range(i, N)) for i in range(N)]
+        ways.append(turn[:, 0])
+    # axis . (r x e_z), for r along each link
+    levers = [[float(axis @ np.cross(way, [0.0, 0.0, 1.0])) for way in ways] for axis in axes]
+    found = []
+    for i in range(N):
+        moments = (
+            f"link{k + 1}.m*({levers[i][k]!r}*link{k + 1}.r_CM[1]"
+            + "".join(f" + {levers[i][j]!r}*link{j + 1}.r[1]" for j in range(i, k))
+            + ")"
+            for k in range(i, N)
+        )
+        text = f"world.g*({' + '.join(moments)})"
+        found.append(Parameter(f"hold{i + 1}", text, "N.m", f"torque that holds joint {i + 1} at the start"))
+    return found
 
 
-def drive(i: int, hold: float, load_inertia: float) -> tuple[list[Component | Subsystem], list[Wire]]:
+def drive(i: int, load_inertia: float) -> tuple[list[Component | Subsystem], list[Wire]]:
     """Return the components of the drive of joint i and their wires.
 
     Args:
         i: number of the joint, from 1 on.
-        hold: torque that holds the joint at the start, N.m.
         load_inertia: of the stretched arm about the joint, kg.m2.
     """
     n, c, J = RATIOS[i - 1], STIFFNESSES[i - 1], INERTIAS[i - 1]
-    torque, begin = hold / n, START + hold / c
-    current = torque / TORQUE
+    begin, current = f"{START} + hold{i}/gear{i}.c", f"hold{i}/(gear{i}.n*1.5*motor{i}.p*motor{i}.psi)"
+    inertia = J + load_inertia / n**2
     path, axis, loop, motor, gear = (f"{kind}{i}" for kind in ("path", "axis", "loop", "motor", "gear"))
     components: list[Component | Subsystem] = [
         Subsystem(path, load("trajectory"), {"y_0": begin, "y_1": TARGETS[i - 1], "t_0": 0.1, "T": 2.0}),
-        Subsystem(axis, axis_controller(), {"n": n, "J_t": J + load_inertia / n**2, "integral": torque}),
-        Subsystem(loop, load("digital_current_controller"), {"x_q": 0.12 * current}),
-        Subsystem(motor, load("bldc_motor"), {"J": J, "phi": n * begin, "i_q": current}),
-        Subsystem(gear, load("gearbox"), {"n": n, "c": c, "b": 5e-4 * c, "x": hold / c}),
+        Subsystem(
+            axis, axis_controller(), {"n": n, "J_t": inertia, "integral": f"{axis}.k_t*{current}"}
+        ),
+        Subsystem(loop, load("digital_current_controller"), {"x_q": f"{motor}.R*{current}"}),
+        Subsystem(motor, load("bldc_motor"), {"J": J, "phi": f"{gear}.n*({begin})", "i_q": current}),
+        Subsystem(gear, load("gearbox"), {"n": n, "c": c, "b": 5e-4 * c, "x": f"hold{i}/{gear}.c"}),
     ]
     wires = [
         wire(f"{path}.y", f"{axis}.q_ref"),
@@ -154,14 +165,15 @@ def robot_arm_drives(N: int = 6) -> System:
         replace(item, phi=START) if isinstance(item, Revolute) else item for item in arm.components[: 2 * N + 1]
     ]
     wires: list[Wire] = []
-    for i, hold in enumerate(holding(N), 1):
-        more, between = drive(i, hold, (N + 1 - i) ** 3 / 3)
+    for i in range(1, N + 1):
+        more, between = drive(i, (N + 1 - i) ** 3 / 3)
         components += more
         wires += between
     return System(
         name="robot_arm_drives",
         description="A robot arm of six joints on brushless motors with sampled controllers",
         stepper="projected",
+        parameters=tuple(holding(N)),
         components=tuple(components),
         connections=arm.connections[: 2 * N],
         wires=tuple(wires),

@@ -10,18 +10,19 @@ with a and b the joints of a leg on the ground and on the platform, and r(t) ris
 `trajectory`. The velocity that a full command gives an unloaded rod is v_max. The load pressure p_L, without its mean
 over T_p, damps the oil, which hardly does so itself (feedforward, gain and dynamic pressure feedback: Merritt,
 Hydraulic Control Systems, 1967, chapters 6 and 8; inverse kinematics: Merlet, Parallel Robots, 2006, chapter 3). The
-cylinders and gains are own choice of usual size. Known facts: at the start all legs carry the same force, by virtual
-work; pressures and spools start where flows and forces are in balance, so that nothing moves until t_0.
+cylinders and gains are own choice of usual size. Known facts: pressures and spools start where flows and forces are in
+balance, whatever the weights, the supply and the cylinders, of valves without overlap; nothing moves until t_0.
 """
 
 from dataclasses import replace
-from math import hypot, pi, sqrt
+from math import pi, sqrt
 
 import numpy as np
 
 from mbfmu import load
-from mbfmu.model import Block, Body, Defined, FixedTranslation, Parameter, Port, Sampled, Subsystem, System, Wire, wire
+from mbfmu.model import Block, Defined, Parameter, Port, Sampled, Subsystem, System, Wire, wire
 
+Vector = tuple[float, ...]
 LEGS = range(1, 7)
 HEIGHT = 2.0
 """Of the platform at the start, m."""
@@ -45,16 +46,12 @@ def supply() -> Block:
     )
 
 
-def motion_controller(
-    feet: list[tuple[float, ...]], heads: list[tuple[float, ...]], command: float, pressure: float
-) -> Sampled:
+def motion_controller(feet: list[Vector], heads: list[Vector]) -> Sampled:
     """Return the controller: strokes of the legs in, commands of the valves out.
 
     Args:
         feet: joints of the legs on the ground, m.
         heads: joints of the legs on the platform, seen from it, m.
-        command: the valves' command at rest, -1 to 1.
-        pressure: the load pressure at rest, Pa.
     """
     defined = [
         Defined("x", "max(0, min(1, (time - t_0)/T_r))", "1", "part of the rise that is over"),
@@ -81,12 +78,12 @@ def motion_controller(
             ),
             Defined(
                 f"mean_{k}", f"previous(mean_{k}) + (1 - exp(-Ts/T_p))*(p_L{k} - previous(mean_{k}))", "Pa",
-                f"mean of the load pressure of leg {k}", nominal=1e6, start=pressure,
+                f"mean of the load pressure of leg {k}", nominal=1e6,
             ),
             Defined(f"p_L{k}", f"p_a{k} - A_ba*p_b{k}", "Pa", f"load pressure of leg {k}", nominal=1e6),
             Defined(
                 f"command_{k}",
-                f"(K_p*(s_ref{k} - s_{k}) + v_ref{k})/v_max - K_d*(p_L{k} - mean_{k}) + command_0",
+                f"(K_p*(s_ref{k} - s_{k}) + v_ref{k})/v_max - K_d*(p_L{k} - mean_{k}) + command_0{k}",
                 "1", f"command of valve {k}", True,
             ),
         ]  # fmt: skip
@@ -113,48 +110,69 @@ def motion_controller(
             Parameter("T_p", 0.1, "s", "time over which its mean is taken", min=1e-6),
             Parameter("A_ba", A_B / A_A, "1", "area of chamber b over that of a", min=0),
             Parameter("v_max", 9e-4 / A_A, "m/s", "velocity of an unloaded rod at full command", min=1e-9),
-            Parameter("command_0", command, "1", "command at rest"),
+            *(Parameter(f"command_0{k}", 0.0, "1", f"command of valve {k} at rest") for k in LEGS),
             Parameter("Ts", 1e-3, "s", "period of the controller", min=1e-6),
         ),
     )
     return Sampled(block, period="Ts")
 
 
-def holding(platform: System) -> float:
-    """Return the force that each leg pushes with at home, N: the rise of the weights' energy over that of the legs."""
-    bodies = {item.name: item for item in platform.components if isinstance(item, Body)}
-    mounts = {item.name: item for item in platform.components if isinstance(item, FixedTranslation)}
-    length = float(mounts["home1"].r[2])
-    leaning = (length**2 - HEIGHT**2) / length**3
-    tube, rod = bodies["tube1"], bodies["rod1"]
-    legs = 6 * (float(tube.m) * float(tube.r_CM[2]) * leaning + float(rod.m) * (1 + float(rod.r_CM[2]) * leaning))
-    return 9.81 * (float(bodies["platform"].m) + legs) * length / (6 * HEIGHT)
+def holding(feet: list[Vector], heads: list[Vector]) -> list[Parameter]:
+    """Return the forces that the legs push with at home, as parameters that follow the weights.
 
+    A leg carries weights of its own, at a distance from its foot, as one bar does: what is across the leg rests on foot
+    and head by the lever, and what is along the tube on the foot, along the rod on the drive. The forces along the
+    legs and the weights that rest on the platform are in balance.
 
-def balance(force: float) -> tuple[float, float, float]:
-    """Return pressures of both chambers, Pa, and the place of the spool, at which a leg rests under a force, N.
-
-    What flows into chamber a leaks past the piston, and leaves chamber b: Newton's method from half of the supply.
+    Args:
+        feet: joints of the legs on the ground, m.
+        heads: joints of the legs on the platform, seen from it, m.
     """
-    K, c, leak = 9e-4 / sqrt(1.05e7), 1e-3, 1e-13
+    up = np.array([0.0, 0.0, 1.0])
+    ways = [np.array(head) + HEIGHT * up - np.array(foot) for foot, head in zip(feet, heads, strict=True)]
+    axes = [way / np.linalg.norm(way) for way in ways]
 
-    def flow(opening: float, dp: float) -> float:
-        return K * opening * dp / (dp**2 + 1e8) ** 0.25
+    def wrench(force: np.ndarray, head: Vector) -> np.ndarray:
+        return np.concatenate([force, np.cross(head, force)])
 
-    def residual(unknown: np.ndarray) -> np.ndarray:
-        p_a, p_b, y = unknown * [1e7, 1e7, 1e-3]
-        x_p, x_n = (y + hypot(y, c)) / 2, (-y + hypot(y, c)) / 2
-        q_a = flow(x_p, SUPPLY - p_a) - flow(x_n, p_a)
-        q_b = flow(x_n, SUPPLY - p_b) - flow(x_p, p_b)
-        q_i = leak * (p_a - p_b)
-        return np.array([(q_a - q_i) / 1e-6, (q_b + q_i) / 1e-6, (A_A * p_a - A_B * p_b - force) / 1e4])
+    legs = np.array([wrench(axis, head) for axis, head in zip(axes, heads, strict=True)]).T
+    terms = {"platform.m": np.linalg.solve(legs, wrench(up, (0.0, 0.0, 0.0)))}
+    for k, (way, axis, head) in enumerate(zip(ways, axes, heads, strict=True)):
+        across = (up - axis[2] * axis) / np.linalg.norm(way)
+        lever = np.linalg.solve(legs, wrench(across, head))
+        terms[f"tube{k + 1}.m*tube{k + 1}.r_CM[3]"] = lever
+        terms[f"rod{k + 1}.m*(home{k + 1}.r[3] + rod{k + 1}.r_CM[3])"] = lever
+        terms[f"rod{k + 1}.m"] = axis[2] * np.eye(6)[k]
+    return [
+        Parameter(
+            f"hold{k}",
+            "world.g*(" + " + ".join(f"{float(part[k - 1])!r}*{term}" for term, part in terms.items()) + ")",
+            "N", f"force that leg {k} pushes with at the start",
+        )
+        for k in LEGS
+    ]  # fmt: skip
 
-    found = np.array([1.0, 1.3, 0.0])
-    for _ in range(50):
-        here = residual(found)
-        slope = np.array([(residual(found + 1e-7 * e) - residual(found - 1e-7 * e)) / 2e-7 for e in np.eye(3)]).T
-        found = found - np.linalg.solve(slope, here)
-    return tuple(float(item) for item in found * [1e7, 1e7, 1e-3])
+
+def balance(k: int) -> list[Parameter]:
+    """Return pressures of both chambers and the place of the spool at which leg k rests, as parameters.
+
+    What flows into chamber a leaks past the piston and leaves chamber b, through edges that are alike: p_a + p_b = p_0,
+    and each edge has the same flow as the one opposite. With the drops p_0 - p_a and p_a, the roots S_1 and S_2 of
+    these, the openings x_p and x_n = c^2/(4 x_p), and the leakage L: K x_p S_1 - K x_n S_2 = L.
+    """
+    valve, oil = f"valve{k}", f"cylinder{k}"
+    into, out, leakage = f"supply.p_0 - p_a{k}", f"p_a{k}", f"{oil}.C_i*(2*p_a{k} - supply.p_0)"
+    roots = [f"({dp})/(({dp})**2 + {valve}.dp_0**2)**0.25" for dp in (into, out)]
+    return [
+        Parameter(f"p_a{k}", f"(hold{k} + {oil}.A_b*supply.p_0)/({oil}.A_a + {oil}.A_b)", "Pa", f"p_a of leg {k}"),
+        Parameter(f"p_b{k}", f"supply.p_0 - p_a{k}", "Pa", f"p_b of leg {k}"),
+        *(Parameter(f"S_{i}{k}", f"{valve}.K*{root}", "m3/s", f"flow of drop {i}") for i, root in enumerate(roots, 1)),
+        Parameter(
+            f"x_p{k}", f"({leakage} + sqrt(({leakage})**2 + S_1{k}*S_2{k}*{valve}.c**2))/(2*S_1{k})", "1",
+            f"opening of the edges s-a and b-t of valve {k}",
+        ),
+        Parameter(f"y{k}", f"x_p{k} - {valve}.c**2/(4*x_p{k})", "1", f"place of the spool of valve {k}"),
+    ]  # fmt: skip
 
 
 def stewart_hydraulic() -> System:
@@ -163,17 +181,17 @@ def stewart_hydraulic() -> System:
     assert isinstance(platform, System)
     mounts = {item.name: item for item in platform.components if hasattr(item, "r")}
     feet, heads = ([tuple(map(float, mounts[f"{end}{k}"].r)) for k in LEGS] for end in ("foot", "head"))
-    p_a, p_b, y = balance(holding(platform))
+    rest = {f"mean_{k}": f"p_a{k} - controller.A_ba*p_b{k}" for k in LEGS}
+    rest |= {f"command_0{k}": f"y{k}" for k in LEGS}
     components: list[Subsystem] = [
-        Subsystem("supply", supply()),
-        Subsystem("controller", motion_controller(feet, heads, y, holding(platform) / A_A)),
-    ]
+        Subsystem("supply", supply()), Subsystem("controller", motion_controller(feet, heads), rest),
+    ]  # fmt: skip
     wires: list[Wire] = []
     for k in LEGS:
         valve, oil, leg = f"valve{k}", f"cylinder{k}", f"leg{k}"
         components += [
-            Subsystem(valve, load("servo_valve"), {"y": y}),
-            Subsystem(oil, load("cylinder"), {**CYLINDER, "p_a": p_a, "p_b": p_b}),
+            Subsystem(valve, load("servo_valve"), {"y": f"y{k}"}),
+            Subsystem(oil, load("cylinder"), {**CYLINDER, "p_a": f"p_a{k}", "p_b": f"p_b{k}"}),
         ]
         wires += [
             wire(f"{leg}.s", f"controller.s_{k}"),
@@ -190,6 +208,7 @@ def stewart_hydraulic() -> System:
         name="stewart_hydraulic",
         description="A Stewart platform on six hydraulic servo axes with their controller",
         stepper="projected",
+        parameters=(*holding(feet, heads), *(item for k in LEGS for item in balance(k))),
         components=(*platform.components, *components),
         wires=tuple(wires),
     )

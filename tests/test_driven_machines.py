@@ -32,6 +32,17 @@ def test_a_driven_arm_is_at_rest_until_its_trajectory_begins(arm: Any) -> None:
     assert max(np.ptp(arm[f"motor{i}.i_q"][early]) for i in (1, 2, 3)) < 1e-10
 
 
+def test_a_driven_arm_is_at_rest_until_its_trajectory_begins_whatever_its_parameters() -> None:
+    """What carries it follows its masses and lengths, gears and motors."""
+    other = {"link1.m": 3.0, "link1.r[1]": 1.2, "link2.r_CM[1]": 0.7, "world.g": 9.0, "gear1.c": 5e5, "gear2.n": 120.0}
+    motor = {"axis2.n": 120.0, "motor1.psi": 0.02, "axis1.k_t": 0.12, "motor2.R": 0.2, "loop2.R": 0.2}
+    early = mbfmu.simulate(
+        "robot_arm_drives", 0.02, step=1e-3, output_interval=1e-3, values={"N": 2, "path1.t_0": 1.0, **other, **motor}
+    )
+    assert max(np.abs(early[f"joint{i}.w"]).max() for i in (1, 2)) < 1e-12
+    assert max(np.ptp(early[f"motor{i}.i_q"]) for i in (1, 2)) < 1e-10
+
+
 def test_the_joints_of_a_driven_arm_stay_close_to_their_trajectories(arm: Any) -> None:
     away = {i: np.abs(arm[f"joint{i}.phi"] - arm[f"path{i}.y"]) for i in (1, 2, 3)}
     assert max(item.max() for item in away.values()) < 1e-3
@@ -129,24 +140,6 @@ def subsystem(name: str) -> Subsystem:
     return found
 
 
-def test_valve_and_cylinder_of_a_leg_start_in_balance() -> None:
-    none = ca.DM(0, 1)
-    valve, cylinder = subsystem("valve1"), subsystem("cylinder1")
-    p_a, p_b, y = cylinder.values["p_a"], cylinder.values["p_b"], valve.values["y"]
-    equations = derive(valve.system)
-    given = [y, 0.0], none, none, none, [y, p_a, p_b, 2.1e7, 0.0], equations.p_default(), 0.0
-    shown = np.array(equations.output(none, none, *given)).ravel()
-    flows = dict(zip((item.name for item in equations.outputs), shown, strict=True))
-    rates = np.array(equations.equations.flow(none, none, given[0], given[4], equations.p_default(), 0.0)).ravel()
-    assert list(rates) == [0.0, 0.0]
-    given_values = {key: value for key, value in cylinder.values.items() if key not in {"p_a", "p_b"}}
-    oil = derive(cylinder.system.with_values(given_values))
-    rates = np.array(
-        oil.equations.flow(none, none, [p_a, p_b], [0.0, 0.0, flows["q_a"], flows["q_b"]], oil.p_default(), 0.0)
-    )
-    assert np.abs(rates).max() < 1e2  # Pa/s, of the 1e6 that a flow of 1e-6 m3/s makes
-
-
 def test_the_controller_of_the_platform_computes_the_strokes_of_its_pose_and_their_rates() -> None:
     system = mbfmu.load("stewart")
     mounts = {item.name: item for item in system.components}
@@ -174,6 +167,35 @@ def test_a_hydraulic_platform_is_at_rest_until_its_motion_begins(platform: Any) 
     early = platform.time < 0.099
     assert max(np.abs(platform[f"leg{k}.v"][early]).max() for k in LEGS) < 1e-10  # measured 2e-14
     assert max(np.ptp(platform[f"cylinder{k}.p_a"][early]) for k in LEGS) < 1e-2
+
+
+@pytest.mark.further
+def test_valve_and_cylinder_of_a_leg_start_in_balance(platform: Any) -> None:
+    none = ca.DM(0, 1)
+    valve, cylinder = subsystem("valve1"), subsystem("cylinder1")
+    p_a, p_b, y = (platform[name][0] for name in ("cylinder1.p_a", "cylinder1.p_b", "valve1.y"))
+    equations = derive(valve.system)
+    given = [y, 0.0], none, none, none, [y, p_a, p_b, 2.1e7, 0.0], equations.p_default(), 0.0
+    shown = np.array(equations.output(none, none, *given)).ravel()
+    flows = dict(zip((item.name for item in equations.outputs), shown, strict=True))
+    rates = np.array(equations.equations.flow(none, none, given[0], given[4], equations.p_default(), 0.0)).ravel()
+    assert list(rates) == [0.0, 0.0]
+    given_values = {key: value for key, value in cylinder.values.items() if key not in {"p_a", "p_b"}}
+    oil = derive(cylinder.system.with_values(given_values))
+    rates = np.array(
+        oil.equations.flow(none, none, [p_a, p_b], [0.0, 0.0, flows["q_a"], flows["q_b"]], oil.p_default(), 0.0)
+    )
+    assert np.abs(rates).max() < 1e2  # Pa/s, of the 1e6 that a flow of 1e-6 m3/s makes
+
+
+@pytest.mark.further
+def test_a_hydraulic_platform_is_at_rest_until_its_motion_begins_whatever_its_parameters() -> None:
+    """Pressures and spools follow the weights, leg by leg, and what feeds and carries them."""
+    weights = {"platform.m": 1500.0, "tube2.m": 300.0, "rod3.m": 90.0, "rod3.r_CM[3]": -0.5, "world.g": 9.0}
+    oil = {"supply.p_0": 2.5e7, "cylinder4.D": 0.07, "cylinder5.C_i": 3e-13, "valve1.q_n": 8e-4, "valve3.c": 2e-3}
+    early = mbfmu.simulate("stewart_hydraulic", 0.05, step=5e-4, output_interval=1e-2, values={**weights, **oil})
+    assert max(np.abs(early[f"leg{k}.v"]).max() for k in LEGS) < 1e-10  # measured 3e-14
+    assert max(np.ptp(early[f"cylinder{k}.p_a"]) for k in LEGS) < 1e-2
 
 
 @pytest.mark.further

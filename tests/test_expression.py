@@ -155,6 +155,10 @@ def test_a_dotted_name_is_one_name() -> None:
     assert Expression("left.upper.m + right.m").names == {"left.upper.m", "right.m"}
 
 
+def test_an_entry_of_a_vector_is_a_name() -> None:
+    assert Expression("2*rod.r_CM[1] + rod.r[12]").names == {"rod.r_CM[1]", "rod.r[12]"}
+
+
 @pytest.mark.parametrize("text", ["m1/(m1 - m2)", "(a - b)**(-c)", "(-a)**(b/(c + d))*2", "1/(a - a)", "log(a - b)"])
 def test_reading_does_not_depend_on_the_values_of_the_names(text: str) -> None:
     assert Expression(text).names <= {"a", "b", "c", "d", "m1", "m2"}
@@ -168,6 +172,7 @@ def test_reading_does_not_depend_on_the_values_of_the_names(text: str) -> None:
         "x == y", "x != y", "x < y < 1", "not x", "x and y", "(x := 1)", "True", "None", "...", "1j", "x // y", "x % y",
         "x @ y", "x | y", "x << 1", "~x", "sin(*x)", "sin(x=1)", "await x", "x = 1", "import os", "x; y", "x\ny", "",
         "   ", "# x", "1 +", "(x", "x)", "007", "x y", "m.1", "\x00", "\ud800",
+        "x[True]", "x[1][2]", "x[y]", "x[1:2]", "x[-1]",
     ],
 )  # fmt: skip
 def test_everything_but_arithmetic_is_refused(text: str) -> None:

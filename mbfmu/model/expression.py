@@ -49,8 +49,8 @@ ALLOWED = f"use numbers, names of parameters, + - * / ** < <= > >= and {', '.joi
 class Expression:
     """An arithmetic expression of named quantities, such as ``m1*l1**2/12``.
 
-    Names may be dotted; ``der(x)`` is the name of the time derivative of x, ``previous(x)`` that of the value of x at
-    the last sampling.
+    Names may be dotted, and entries of a vector, such as ``rod.r[1]``; ``der(x)`` is the name of the time derivative of
+    x, ``previous(x)`` that of the value of x at the last sampling.
 
     Numbers, ``+ - * / **``, parentheses, ``pi`` and the functions in `FUNCTIONS` are allowed; ``deg(x)`` is an angle of
     x degrees in rad. A comparison, ``a < b``, ``a <= b``, ``a > b`` or ``a >= b``, is 1 where it holds and else 0;
@@ -110,7 +110,7 @@ class Expression:
                     return ca.SX(float(value))
                 except OverflowError:
                     raise ExpressionError(f"a number in {self.quoted} is too large") from None
-            case ast.Name() | ast.Attribute():
+            case ast.Name() | ast.Attribute() | ast.Subscript():
                 name = _dotted(node)
                 if name is not None:
                     return ca.SX(CONSTANTS[name]) if name in CONSTANTS else lookup(name)
@@ -244,6 +244,11 @@ def _shortened(text: str) -> str:
 
 
 def _dotted(node: ast.expr) -> str | None:
+    """Return the name that a node is, such as ``rod.r_CM[1]``; None if it is none."""
+    match node:
+        case ast.Subscript(value=ast.Name() | ast.Attribute() as value, slice=ast.Constant(value=int() as index)):
+            name = _dotted(value)
+            return f"{name}[{index}]" if name is not None and index > 0 and index is not True else None
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
