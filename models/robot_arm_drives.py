@@ -127,9 +127,7 @@ def drive(i: int, load_inertia: float) -> tuple[list[Component | Subsystem], lis
     path, axis, loop, motor, gear = (f"{kind}{i}" for kind in ("path", "axis", "loop", "motor", "gear"))
     components: list[Component | Subsystem] = [
         Subsystem(path, load("trajectory"), {"y_0": begin, "y_1": TARGETS[i - 1], "t_0": 0.1, "T": 2.0}),
-        Subsystem(
-            axis, axis_controller(), {"n": n, "J_t": inertia, "integral": f"{axis}.k_t*{current}"}
-        ),
+        Subsystem(axis, axis_controller(), {"n": n, "J_t": inertia, "integral": f"{axis}.k_t*{current}"}),
         Subsystem(loop, load("digital_current_controller"), {"x_q": f"{motor}.R*{current}"}),
         Subsystem(motor, load("bldc_motor"), {"J": J, "phi": f"{gear}.n*({begin})", "i_q": current}),
         Subsystem(gear, load("gearbox"), {"n": n, "c": c, "b": 5e-4 * c, "x": f"hold{i}/{gear}.c"}),
