@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,6 +36,17 @@ def driven(slave: Instance, first: int, n: int) -> list[tuple[float, ...]]:
         slave.set({name: 0.1 * math.sin(k + place) for place, name in enumerate(inputs)})
         rows.extend(slave.run(k, 1, H))
     return rows
+
+
+def test_an_fmu_of_pythonfmu_runs_in_a_folder_of_any_name(
+    two_link_fmu: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its loader decodes of a URI spaces alone."""
+    wanted = mbfmu.simulate(two_link_fmu, 0.02)
+    folder = tmp_path / "a +(1)#,\u00e9"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    assert mbfmu.simulate(two_link_fmu, 0.02)["shoulder.phi"][-1] == wanted["shoulder.phi"][-1]
 
 
 def test_both_back_ends_have_the_same_bits(both: Both) -> None:

@@ -29,6 +29,8 @@ LONGEST = 5
 
 PROBE = "mbfmu.checker.probe.main"
 """Module that applies the rules, in a process of its own."""
+LOADER = " The loader of pythonfmu decodes spaces alone: unpack it in a folder of plain letters, or take a native FMU."
+"""What is told of an FMU in pythonfmu's library that an encoded URI ends."""
 UNPACK = Rule("unpack", "2.3", "The archive can be unpacked.", gate=True)
 
 
@@ -197,11 +199,15 @@ class _Run:
                 self._lose(left[left.index(begun) :], OSError(errno.ENOENT, os.strerror(errno.ENOENT)))
                 return
             if not done and begun.name not in said:
-                self._note(begun, "fail", ending.text)
+                self._note(begun, "fail", ending.text + (LOADER if self._misreads(begun) else ""))
             if any(outcome.status == "fail" and names[outcome.rule].gate for outcome in self.found):
                 return
             self.last = ending if done else None
             left = [] if done else left[left.index(begun) + 1 :]
+
+    def _misreads(self, rule: Rule) -> bool:
+        """Return whether a rule gives pythonfmu's loader an encoded URI."""
+        return bool(self.job["pythonfmu"]) and rule.name == "odd-path"
 
     def end(self) -> None:
         """See how a process ends in which no call was answered with fmi2Fatal: the last one, or a new one."""

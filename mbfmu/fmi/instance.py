@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from ctypes import byref, c_int
+from pathlib import Path
 from time import sleep
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from fmpy import calloc, free
 from fmpy.fmi1 import FMICallException
@@ -24,6 +26,7 @@ from fmpy.fmi3 import FMU3Model, FMU3Slave
 from fmpy.logging import addLoggerProxy
 
 from mbfmu.fmi.calls import Scalars
+from mbfmu.fmi.description import SLAVE_MODULE
 from mbfmu.fmi.plan import has_event_mode
 from mbfmu.fmi.scalars import starts_of
 
@@ -96,6 +99,8 @@ def instantiate(
     }
     if not description.fmiVersion.startswith("3."):
         slave = watched((FMU2Slave if steps else FMU2Model)(**made))
+        if steps and Path(folder, SLAVE_MODULE).exists():
+            _read_by_loader(slave)
         slave.instantiate(callbacks=callbacks_of(note, printf=alone), loggingOn=True)
         return slave
 
@@ -112,6 +117,16 @@ def instantiate(
         events = False
         slave.instantiate(loggingOn=True, logMessage=log)
     return Scalars(slave, starts_of(description), events)
+
+
+def _read_by_loader(slave: Any) -> None:
+    """Pass the resource URI as pythonfmu's loader reads it: of what a URI encodes, it decodes spaces alone."""
+    create = slave.fmi2Instantiate
+
+    def passed(name: bytes, kind: int, guid: bytes, resources: bytes, *rest: Any) -> Any:
+        return create(name, kind, guid, unquote_to_bytes(resources).replace(b" ", b"%20"), *rest)
+
+    slave.fmi2Instantiate = passed
 
 
 def watched(slave: Any) -> Any:
