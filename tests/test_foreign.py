@@ -19,7 +19,7 @@ from harness import thorough
 
 import mbfmu
 from mbfmu.analysis.study.measures import measure
-from mbfmu.analysis.study.subjects import Study, fmu_subject
+from mbfmu.analysis.study.subjects import FmuUse, Study, fmu_subject
 from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError
 from mbfmu.fmi import archive, supervise
 from mbfmu.fmi.reading import parse_fmu
@@ -419,7 +419,7 @@ def study_of(path: Path, timeout: float = 60.0, **values: float) -> Study:
     """Runs of an FMU as a worker makes them."""
     given = courses({"u": "2*time"})
     measures = [measure("y", "last(y)"), measure("n", "last(its.n)")]
-    subject = fmu_subject(path, ("fault",), measures, None, None, values, 1.0, 0.01, given, timeout)
+    subject = fmu_subject(path, ("fault",), measures, None, None, values, 1.0, 0.01, given, FmuUse(timeout=timeout))
     return Study(subject, measures)
 
 
@@ -552,6 +552,13 @@ def test_an_fmu_for_both_uses_is_run_by_the_requested_one(make: Maker) -> None:
     np.testing.assert_array_equal(default.values, stepped.values)
     np.testing.assert_allclose(integrated["y"], np.sin(10 * integrated.time) / 10, rtol=0, atol=2e-4)
     assert not np.array_equal(integrated["y"], stepped["y"])
+    for kind, result in (("cs", stepped), ("me", integrated)):
+        given, measures = courses(inputs), [measure("y", "last(y)")]
+        accuracy = 1e-8 if kind == "me" else None
+        subject = fmu_subject(path, ("fault",), measures, None, accuracy, {}, 1.0, 0.1, given, FmuUse(kind))
+        assert Study(subject, measures).row({"fault": 0}).measures["y"] == pytest.approx(result["y"][-1], abs=1e-15)
+    with pytest.raises(UsageError, match=r"--kind and --no-validate are for an \.fmu"):
+        mbfmu.sweep("pendulum", 1.0, measures={"y": "max(energy.total)"}, vary={"m": [1.0]}, kind="cs")
     with pytest.raises(FmuError, match="is for co-simulation only: leave out --kind, or use --kind cs"):
         mbfmu.simulate(make(), 1.0, kind="me")
     with pytest.raises(UsageError, match="the kind is 'se'; it must be cs"):
@@ -565,6 +572,8 @@ def test_an_fmu_that_breaks_the_schema_runs_on_request(make: Maker) -> None:
     with pytest.raises(FmuError, match=r"breaks the XML schema of FMI 2\.0.*--no-validate"):
         mbfmu.simulate(path, 1.0)
     assert mbfmu.simulate(path, 1.0, inputs={"u": 1.0}, validate=False)["y"][-1] == pytest.approx(1.0)
+    subject = fmu_subject(path, (), [], None, None, {}, 1.0, None, courses({"u": 1.0}), FmuUse(validate=False))
+    assert subject.open()({})["y"][-1] == pytest.approx(1.0)
 
 
 def test_a_library_for_another_processor_or_system_is_told_as_that(make: Maker) -> None:

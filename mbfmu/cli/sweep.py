@@ -11,7 +11,7 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import ModelOrFmu, Timeout, numbers, pairs
+from mbfmu.cli.choices import Kind, ModelOrFmu, Timeout, Validate, numbers, pairs
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import MeasuredOptions
@@ -74,6 +74,8 @@ class Execution(OptionGroup):
     ] = None
     again: Annotated[bool, typer.Option("--again", help="run failed rows of the table again")] = False
     timeout: Timeout = None
+    kind: Kind = None
+    validate: Validate = True
 
 
 def sweep(
@@ -117,6 +119,8 @@ def sweep(
             output=output,
             again=execution.again,
             timeout=execution.timeout,
+            kind=execution.kind,
+            validate=execution.validate,
             scheduler=execution.scheduler,
             workers=execution.workers,
             progress=lambda fraction: tell("sweep", fraction),

@@ -13,7 +13,15 @@ from typing import Annotated
 from mbfmu.analysis.study.cluster import run
 from mbfmu.analysis.study.measures import Measure, measure
 from mbfmu.analysis.study.points import Point, grid, points
-from mbfmu.analysis.study.subjects import FmuSubject, Study, Subject, fmu_subject, model_subject, refuse_structure
+from mbfmu.analysis.study.subjects import (
+    FmuSubject,
+    FmuUse,
+    Study,
+    Subject,
+    fmu_subject,
+    model_subject,
+    refuse_structure,
+)
 from mbfmu.analysis.study.table import Row, StudyTable
 from mbfmu.analysis.study.together import WORTH
 from mbfmu.base import extras
@@ -66,6 +74,8 @@ class SweepArguments(RunSettings):
         float | None,
         Described("seconds after which an .fmu that does not answer is ended, which fails its row; None: 60"),
     ] = None
+    kind: Annotated[str | None, settings.KIND] = None
+    validate: Annotated[bool, settings.VALIDATE] = True
     scheduler: Annotated[
         str | None,
         Described("address of a Dask scheduler, such as ``tcp://host:8786``; None: processes on this machine"),
@@ -146,6 +156,8 @@ def _subject(
     if isinstance(model, Model) or not is_fmu(model):
         if study.timeout is not None:
             raise UsageError("--timeout is for an .fmu")
+        if not (study.kind is None and study.validate):
+            raise UsageError("--kind and --no-validate are for an .fmu")
         choices = {
             "stepper": study.stepper,
             "options": dict(study.options or {}),
@@ -159,10 +171,11 @@ def _subject(
         raise UsageError(f"'{model}' has its stepper inside: --stepper, --option and --coordinates go with export")
     if not (study.timeout is None or study.timeout > 0):
         raise UsageError(f"the timeout is {study.timeout} s; it must be a positive number")
+    settings.check_kind(study.kind)
+    use = FmuUse(study.kind, study.validate, TIMEOUT if study.timeout is None else study.timeout)
     return fmu_subject(
-        Path(model), names, wanted, study.step, study.tolerance, study.values or {}, stop, interval, inputs,
-        TIMEOUT if study.timeout is None else study.timeout,
-    )  # fmt: skip
+        Path(model), names, wanted, study.step, study.tolerance, study.values or {}, stop, interval, inputs, use
+    )
 
 
 def _fingerprint(

@@ -174,6 +174,29 @@ class ModelSubject:
 
 
 @dataclass(frozen=True)
+class FmuUse:
+    """How an .fmu file is read and run.
+
+    Args:
+        kind: ``cs`` or ``me``; None: co-simulation if it has both.
+        validate: whether a description that breaks the XML schema is an error.
+        timeout: seconds after which a run that does not answer is ended.
+    """
+
+    kind: str | None = None
+    validate: bool = True
+    timeout: float = TIMEOUT
+
+    def read(self, path: Path, content: bytes | None = None) -> Any:
+        """Return FMPy's model description of a file; content: its bytes if they are known."""
+        return read_fmu(path, content, kind=self.kind, validate=self.validate)
+
+
+CHOSEN = FmuUse()
+"""The use that an FMU has by default."""
+
+
+@dataclass(frozen=True)
 class FmuSubject:
     """An .fmu file."""
 
@@ -185,7 +208,7 @@ class FmuSubject:
     stop: float
     interval: float | None
     given: Mapping[str, Course]
-    timeout: float = TIMEOUT
+    use: FmuUse = CHOSEN
 
     def open(self) -> Run:
         """Return a runner with a process of its own, in which one instance makes all runs."""
@@ -214,8 +237,9 @@ class FmuSubject:
         content = hashlib.sha256(self.content).hexdigest()
         followed = ""
         if _functions(self.given):
-            followed = _hash_of(self.asked(read_fmu(Path(self.path), self.content), {}).rows())
-        return json.dumps([content, self.step, self.tolerance, dict(self.values), followed])
+            followed = _hash_of(self.asked(self.use.read(Path(self.path), self.content), {}).rows())
+        kind = [self.use.kind] if self.use.kind else []
+        return json.dumps([content, self.step, self.tolerance, dict(self.values), followed, *kind])
 
 
 def _functions(inputs: Mapping[str, Course]) -> bool:
@@ -236,9 +260,9 @@ class _Runner:
     def __init__(self, subject: FmuSubject) -> None:
         path = Path(subject.path)
         self._subject = subject
-        self._process = FmuProcess(path, subject.content, subject.timeout)
+        self._process = FmuProcess(path, subject.content, subject.use.timeout)
         weakref.finalize(self, self._process.close)
-        self._description = read_fmu(path, subject.content)
+        self._description = subject.use.read(path, subject.content)
 
     def run(self, values: Mapping[str, float]) -> Result:
         """Return the result of one run."""
@@ -372,7 +396,7 @@ def fmu_subject(
     stop: float,
     interval: float | None,
     given: Mapping[str, Course],
-    timeout: float = TIMEOUT,
+    use: FmuUse = CHOSEN,
 ) -> FmuSubject:
     """Return an .fmu file as the subject of a study.
 
@@ -381,7 +405,7 @@ def fmu_subject(
         UnknownNameError: a name or an output does not exist.
         UsageError: a name cannot be set, or is given for all runs too; or there is no such run.
     """
-    description = read_fmu(path)
+    description = use.read(path)
     variables = {item.name: item for item in description.modelVariables}
     for name in [*names, *values]:
         if name not in variables:
@@ -391,7 +415,8 @@ def fmu_subject(
         if not settable or item.variability == "constant":
             raise UsageError(f"'{name}' of '{path}' is calculated: vary parameters, start values or inputs")
     for name, value in ((STEP, step), (TOLERANCE, tolerance)):
-        if value is not None and name not in variables:
+        solved = name == TOLERANCE and description.coSimulation is None  # the tolerance of the solver outside
+        if value is not None and name not in variables and not solved:
             raise UsageError(f"'{path}' has no parameter {name}")
         if value is not None and name in names:
             raise UsageError(f"'{name}' is varied, and a value for all runs is given: leave one of them out")
@@ -401,7 +426,7 @@ def fmu_subject(
     shown = [name for name, item in variables.items() if item.causality in kinds and item.type in VALUES]
     inputs = [name for name, item in variables.items() if item.causality == "input"]
     _check(measures, given, shown, inputs, str(path))
-    subject = FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, given, timeout)
+    subject = FmuSubject(str(path), path.read_bytes(), step, tolerance, dict(values), stop, interval, given, use)
     subject.asked(description, {})  # what no run can do is refused here, not in every row
     return subject
 
