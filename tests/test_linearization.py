@@ -34,6 +34,17 @@ def test_a_form_at_the_equilibrium_is_that_of_the_start_in_it(torque: float) -> 
     assert mbfmu.linearize("two_link", {"shoulder.phi": -1.0}, **there).rest > 1.0
 
 
+def test_a_form_at_an_equilibrium_in_which_a_joint_is_held_is_that_of_the_start_in_it() -> None:
+    held = {"hold": {"shoulder.phi": 0.5}, "free": ("shoulder.tau",)}
+    form = mbfmu.linearize("two_link", {"elbow.phi": -2.0}, at="equilibrium", **held)
+    assert form.rest < 1e-9
+    rest = mbfmu.equilibrium("two_link", values={"elbow.phi": -2.0}, **held)
+    assert rest.values["shoulder.phi"] == pytest.approx(0.5, abs=1e-12)
+    np.testing.assert_allclose(form.A, mbfmu.linearize("two_link", rest.values).A, atol=1e-9)
+    with pytest.raises(UsageError, match="--hold and --free-input are for --at equilibrium"):
+        mbfmu.linearize("two_link", hold={"shoulder.phi": 0.5})
+
+
 def test_a_double_pendulum_at_rest_has_the_frequencies_of_its_mass_and_stiffness_matrix(two_link: System) -> None:
     """M x'' + S x = 0 about hanging, from the textbook matrices of two uniform rods."""
     l1, l2, m1, m2, g = 1.0, 2.0, 1.0, 1.0, 9.8

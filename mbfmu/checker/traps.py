@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from mbfmu.checker.document import StaticRule
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
-from mbfmu.fmi.description import SLAVE_MODULE, Fmu, claims
+from mbfmu.fmi.description import Fmu, claims
+from mbfmu.fmi.plan import SLAVE_MODULE
 
 LONGEST_SCRIPT = 2**20
 """Largest number of bytes of a script that are searched."""

@@ -12,7 +12,7 @@ import mbfmu
 from mbfmu.cli import complete
 from mbfmu.cli.choices import TableFile, names, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.linearize import At, point_in_time, unbalanced
+from mbfmu.cli.linearize import OperatingPoint, unbalanced
 from mbfmu.cli.run_options import PointOptions
 from mbfmu.cli.sources import ModelOrFmuSource, check_files
 
@@ -50,7 +50,7 @@ def bode(
     ] = None,
     source: ModelOrFmuSource,
     run: PointOptions,
-    at: At = None,
+    point: OperatingPoint,
     period: Annotated[
         float | None,
         typer.Option(
@@ -74,8 +74,8 @@ def bode(
         sources=names(sources),
         outputs=names(outputs),
         frequency=None if frequency is None else spread(frequency).tolist(),
-        at=point_in_time(at),
         period=period,
+        **point.named(),
         **run.named(),
     )
     name = source.name

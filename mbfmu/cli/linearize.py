@@ -3,8 +3,9 @@
 import cmath
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import RenderableType
@@ -13,8 +14,9 @@ from rich.table import Table
 
 import mbfmu
 from mbfmu.cli import complete
-from mbfmu.cli.choices import number, present
+from mbfmu.cli.choices import Hold, held, names, number, present
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import PointOptions
 from mbfmu.cli.sources import ModelOrFmuSource, check_files
 
@@ -39,12 +41,33 @@ At = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class OperatingPoint(OptionGroup):
+    """The state about which a model is linearized."""
+
+    at: At = None
+    hold: Hold = None
+    unknown: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--free-input",
+            metavar="NAME,...",
+            help="inputs and parameters that are unknown in the equilibrium; may be repeated",
+            autocompletion=complete.inputs_and_parameters,
+        ),
+    ] = None
+
+    def named(self) -> dict[str, Any]:
+        """Return the arguments that state it."""
+        return {"at": point_in_time(self.at), "hold": held(self.hold), "free": names(self.unknown)}
+
+
 def linearize(
     _: Tell,
     *,
     source: ModelOrFmuSource,
     run: PointOptions,
-    at: At = None,
+    point: OperatingPoint,
     states: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,7 +105,7 @@ def linearize(
     check_files(source, run, other=output)
     model, values = source.opened()
     form = mbfmu.linearize(
-        model, values, outputs=outputs or (), states=states or (), at=point_in_time(at), period=period, **run.named()
+        model, values, outputs=outputs or (), states=states or (), period=period, **point.named(), **run.named()
     )
     if output:
         form.write(output)

@@ -6,9 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mbfmu.fmi.archive import Archive
-
-SLAVE_MODULE = "resources/slavemodule.txt"
-"""Member of the archive that pythonfmu's library reads the name of its script from."""
+from mbfmu.fmi.plan import SLAVE_MODULE
 
 KINDS = ("ModelExchange", "CoSimulation", "ScheduledExecution")
 """Names of the elements of modelDescription.xml that state the kinds of an FMU."""

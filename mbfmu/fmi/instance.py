@@ -26,8 +26,7 @@ from fmpy.fmi3 import FMU3Model, FMU3Slave
 from fmpy.logging import addLoggerProxy
 
 from mbfmu.fmi.calls import Scalars
-from mbfmu.fmi.description import SLAVE_MODULE
-from mbfmu.fmi.plan import has_event_mode
+from mbfmu.fmi.plan import SLAVE_MODULE, has_event_mode
 from mbfmu.fmi.scalars import starts_of
 
 MOST_NOTICES = 5

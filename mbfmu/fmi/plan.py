@@ -8,6 +8,8 @@ TYPES = ("Real", "Integer", "Boolean")
 """Types of FMI whose values are numbers; an enumeration is an Integer."""
 KINDS = {"Enumeration": "Integer"}
 """Type whose functions serve for a type that has none of its own."""
+SLAVE_MODULE = "resources/slavemodule.txt"
+"""File from which pythonfmu's library reads the name of its script."""
 FOLDERS = 2
 """Number of folders in which the runs of an FMU take turns."""
 VALUES: dict[str, Callable[[float], Any]] = {"Real": float, "Integer": round, "Enumeration": round, "Boolean": bool}

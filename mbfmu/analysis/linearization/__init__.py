@@ -50,6 +50,13 @@ class PointArguments(StateSettings):
             more="; ``equilibrium``: the state that `equilibrium` finds from the start; None: the start",
         ),
     ] = None
+    hold: Annotated[
+        Mapping[str, float] | None,
+        Described("values that coordinates, rates, states, inputs or other outputs have in the equilibrium, by name"),
+    ] = None
+    free: Annotated[
+        Sequence[str], Described("names of inputs and parameters that are unknown in the equilibrium too")
+    ] = ()
     period: Annotated[
         float | None,
         Described(
@@ -138,27 +145,32 @@ def _linearized(point: PointArguments, states: Sequence[str]) -> Linear:
     inputs = courses(point.inputs, point.input_hold)
     model, outputs = point.model, tuple(point.outputs)
     if not isinstance(model, Model) and is_fmu(model):
-        alien = {"states": states, **{name: getattr(point, name) for name in ("at", "stepper", "step", "coordinates")}}
+        alien = {
+            "states": states,
+            **{name: getattr(point, name) for name in ("at", "hold", "free", "stepper", "step", "coordinates")},
+        }
         if wrong := [option for option, value in alien.items() if value]:
             raise UsageError(f"'{model}' is an FMU, which is linearized about its start: leave {', '.join(wrong)} out")
         form = linearize_fmu(Path(model), point.values or {}, inputs, outputs)
         return form if point.period is None else held(form, point.period)
     run, system, at = part_of(point, RunSettings), model_of(model, point.values), point.at
     if at == "equilibrium":
-        system, at = _at_rest(system, inputs, run.coordinates), None
+        system, at = _at_rest(system, inputs, point), None
+    elif point.hold or point.free:
+        raise UsageError("--hold and --free-input are for --at equilibrium")
     return linearize_model(system, run, inputs, outputs, tuple(states), at, point.period)
 
 
-def _at_rest(system: Model, inputs: Mapping[str, Course], coordinates: str | None) -> Model:
+def _at_rest(system: Model, inputs: Mapping[str, Course], point: PointArguments) -> Model:
     """Return a model that starts in the equilibrium near its start, with its inputs as they are at t = 0."""
     from mbfmu.analysis.equilibria import equilibrium  # which takes the linear form for its stability
 
-    acting = {name: course.at(0.0) for name, course in inputs.items()}
+    fixed = {name: course.at(0.0) for name, course in inputs.items() if name not in point.free}
+    fixed |= point.hold or {}
     try:
-        rest = equilibrium(system, hold=acting, coordinates=coordinates)
+        rest = equilibrium(system, hold=fixed, free=point.free, coordinates=point.coordinates)
     except EquilibriumError as error:
-        cure = "`mbfmu equilibrium -o FILE` takes --hold and --free, and --start takes what it writes"
-        raise EquilibriumError(f"{error}; {cure}") from None
+        raise EquilibriumError(f"{error}; see `mbfmu equilibrium`, whose file --start takes") from None
     for text in rest.notices:
         warnings.warn(text, stacklevel=2)
     return model_of(system, rest.values)

@@ -175,7 +175,7 @@ class ModelSubject:
 
 @dataclass(frozen=True)
 class FmuUse:
-    """How an .fmu file is read and run.
+    """The way in which an .fmu file is read and run.
 
     Args:
         kind: ``cs`` or ``me``; None: co-simulation if it has both.
