@@ -15,6 +15,7 @@ from mbfmu.model import (
     Component,
     Connection,
     ConstantForce,
+    CutForce,
     FixedTranslation,
     FreeMotion,
     Parameter,
@@ -68,6 +69,7 @@ def bogie(taper: float = 0.05) -> System:
             Body(f"{name}_boxes", m=200.0, I_11=150.0, I_22=10.0, I_33=150.0),
             Revolute(f"{name}_axle", n=LEFT, phi=0.0, w=f"v/{RADIUS}"),
             Body(f"{name}_wheels", m="m_w", I_11="I_w", I_22=100.0, I_33="I_w"),
+            CutForce(f"{name}_load", joint=f"{name}_axle"),
             _track(f"{name}_track", taper),
         ]  # fmt: skip
         connections += [

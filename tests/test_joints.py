@@ -24,6 +24,7 @@ from mbfmu.model import (
     BodyShape,
     Coincident,
     Component,
+    CutForce,
     Cylindrical,
     Distance,
     Fixed,
@@ -801,3 +802,42 @@ def test_the_guides_own_components_do_what_it_says(tmp_path: Path) -> None:
     (shown,) = gauge.signals(None, both.b)
     assert (shown.name, shown.unit) == ("speed", "m/s")
     assert both.number(shown.value, q, v)[0] == pytest.approx(0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("coordinates", ["absolute", "joint"])
+@pytest.mark.parametrize("planar", [True, False], ids=["plane", "space"])
+def test_what_a_joint_transmits_is_seen_from_the_world_however_its_frames_turn(planar: bool, coordinates: str) -> None:
+    """A body that turns evenly about an axle beside its centre weighs on it, and pulls outwards by m w^2 r."""
+    m, r, w, g = 2.0, 0.1, 30.0, 9.81
+    wide = (0.0,) if planar else (0.0, 0.0)
+    inertia = {"I_33": 0.5} if planar else {"I_11": 0.5, "I_22": 0.5, "I_33": 0.5}
+    system = System(
+        "rotor",
+        planar=planar,
+        components=(
+            World("world", n=(0.0, -1.0, *wide[1:]), g=g),
+            Revolute("axle", phi=0.3, w=w),
+            Body("wheel", m=m, r_CM=(r, *wide), **inertia),
+            AxisMotion("motor", "axle", f"0.3 + {w}*time"),
+            CutForce("load", joint="axle"),
+            CutForce("again", joint="axle"),
+        ),
+        connections=(connect("world.frame_b", "axle.frame_a"), connect("axle.frame_b", "wheel.frame_a")),
+    )
+    t = 0.013
+    run = mbfmu.simulate(system, t, step=1e-3, coordinates=coordinates, stepper="projected")
+    phi = 0.3 + w * t
+    outwards = np.array([np.cos(phi), np.sin(phi)])
+    wanted = m * w**2 * r * outwards - [0.0, m * g]
+    for name in ("load", "again"):
+        assert [run[f"{name}.f[{k}]"][-1] for k in (1, 2)] == pytest.approx(wanted, abs=1e-9)
+    torque = run["load.t" if planar else "load.t[3]"][-1]
+    assert torque == pytest.approx(-m * g * r * np.cos(phi), abs=1e-9)
+
+
+def test_a_cut_force_of_no_joint_is_refused() -> None:
+    parts = (World("world"), Revolute("axle"), Body("b", m=1.0, I_33=1.0), CutForce("load", joint="axel"))
+    joined = (connect("world.frame_b", "axle.frame_a"), connect("axle.frame_b", "b.frame_a"))
+    system = System("odd", parts, joined, planar=True)
+    with pytest.raises(UnknownNameError, match="CutForce 'load' shows the joint 'axel', which is not there"):
+        mbfmu.simulate(system, 0.1)

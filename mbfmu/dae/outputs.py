@@ -20,7 +20,7 @@ from mbfmu.model.joints import Joint
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import BodyShape, MovingPart, World
 from mbfmu.model.relative import moment_of
-from mbfmu.model.sensors import Measured, Sensor
+from mbfmu.model.sensors import CutForce, Measured, Sensor
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,7 @@ def _reaction_outputs(
     """Add the cut force and torque at frame_b, which the body there exerts on the joint, resolved in frame_b."""
     works = cut_wrenches(bodies, lambda_, m, acting, couplings)
     across = transmitted(a, outer_wrenches(bodies, works)) if transmitted else {}
+    sensors = [(joints_of(path, item)[0], path) for path, item in bodies.mechanism.of(CutForce).items()]
     for path, item in bodies.equations.items():
         if path in across:
             force, torque = across[path]
@@ -173,6 +174,10 @@ def _reaction_outputs(
         for label, unit, cut in (("f", "N", force), ("t", "N.m", torque)):
             text = f"cut {'force' if label == 'f' else 'torque'} on the joint at frame_b, resolved in frame_b"
             table.add(f"{path}.frame_b.{label}", unit, text, cut, reaction_of=path)
+            text = text.replace("resolved in frame_b", "resolved in the world frame")
+            for sensor in (sensor for joint, sensor in sensors if joint == path):
+                turned = cut if bodies.planar and label == "t" else item.b.R @ cut
+                table.add(f"{sensor}.{label}", unit, text, turned, "output", reaction_of=path)
 
 
 def _body_outputs(bodies: Bodies, table: "_Table") -> None:

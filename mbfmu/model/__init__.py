@@ -137,7 +137,7 @@ from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, MovingPart, Part, World
 from mbfmu.model.sampled import Sampled
-from mbfmu.model.sensors import AbsoluteSensor, Measured, RelativeSensor, Sensor
+from mbfmu.model.sensors import AbsoluteSensor, CutForce, Measured, RelativeSensor, Sensor
 from mbfmu.model.system import System
 from mbfmu.model.system_data import Connection, Subsystem, Wire, connect, wire
 
@@ -188,6 +188,7 @@ __all__ = [
     "ConstantForce",
     "Contact",
     "Coordinate",
+    "CutForce",
     "Cylindrical",
     "Damper",
     "Defined",

@@ -29,6 +29,7 @@ from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Joint, Planar, Prismatic, Revolute
 from mbfmu.model.parts import FixedRotation, Part, World
 from mbfmu.model.sampled import Sampled, block_of
+from mbfmu.model.sensors import CutForce
 from mbfmu.model.system_data import (
     Connection,
     Subsystem,
@@ -393,11 +394,13 @@ def _check(mechanism: Mechanism) -> None:
         **mechanism.of(AxesForce),
         **mechanism.of(AxisConstraint),
         **mechanism.of(AxesContact),
+        **mechanism.of(CutForce),
     }.items():
         for target, name in zip(joints_of(path, component), _axes(component), strict=True):
             if target not in joints:
+                verb = "shows" if isinstance(component, CutForce) else "acts on"
                 raise UnknownNameError(
-                    f"{type(component).__name__} '{path}' acts on the joint '{name}', which is not there; "
+                    f"{type(component).__name__} '{path}' {verb} the joint '{name}', which is not there; "
                     + nearest(name, joints)
                 )
     if mechanism.input_starts:
@@ -465,14 +468,18 @@ def _check_limits(mechanism: Mechanism, least: str, greatest: str) -> None:
         raise ValueRangeError(f"{least} = {low:g} is above {greatest} = {high:g}: swap them")
 
 
-def joints_of(path: str, component: AxisForce | AxesForce | AxisConstraint | AxesContact) -> tuple[str, ...]:
-    """Return the full names of the joints whose axes a component acts on."""
+OfJoints = AxisForce | AxesForce | AxisConstraint | AxesContact | CutForce
+"""A component that names joints instead of being connected."""
+
+
+def joints_of(path: str, component: OfJoints) -> tuple[str, ...]:
+    """Return the full names of the joints that a component acts on or shows."""
     scope, dot, _ = path.rpartition(".")
     return tuple(scope + dot + name for name in _axes(component))
 
 
-def _axes(component: AxisForce | AxesForce | AxisConstraint | AxesContact) -> tuple[str, ...]:
-    return (component.joint,) if isinstance(component, AxisForce) else component.axes
+def _axes(component: OfJoints) -> tuple[str, ...]:
+    return (component.joint,) if isinstance(component, AxisForce | CutForce) else component.axes
 
 
 def _numeric(mechanism: Mechanism, entry: Entry, known: dict[str, SX]) -> None:

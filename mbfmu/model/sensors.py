@@ -68,6 +68,24 @@ class AbsoluteSensor(Sensor):
 
 
 @dataclass(frozen=True)
+class CutForce(Sensor):
+    """A sensor of what a joint transmits, seen from the world: an axle load, which turns with no wheel.
+
+    Outputs, resolved in the world frame: force `f` and torque `t` that the body at frame_b exerts on the joint there,
+    drive included, as the joint's own outputs `frame_b.f` and `frame_b.t`, which are resolved in frame_b.
+
+    Args:
+        joint: name of the joint, in the same system.
+    """
+
+    joint: str = ""
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
 class RelativeSensor(Sensor):
     """A sensor of the position and motion of frame_b seen from frame_a.
 
