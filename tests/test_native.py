@@ -487,6 +487,27 @@ def test_a_directional_derivative_is_linear_in_its_direction(slave: Instance) ->
     np.testing.assert_allclose(found, matrix @ direction, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("fmi", ["2.0", "3.0"])
+def test_an_fmu_without_derivatives_has_the_same_steps_in_less_code_and_refuses_them(fmi: str, tmp_path: Path) -> None:
+    whole, without = (
+        Unpacked(
+            mbfmu.export("two_link", tmp_path / f"{kept}.fmu", backend="native", fmi=fmi, derivatives=kept),
+            tmp_path / str(kept),
+        )
+        for kept in (True, False)
+    )
+    assert (whole.folder / "sources/tangent.c").exists() and not (without.folder / "sources/tangent.c").exists()
+    assert "Derivatives=" not in (without.folder / "modelDescription.xml").read_text(encoding="utf-8")
+    first, second = (mbfmu.simulate(tmp_path / f"{kept}.fmu", stop=0.01, step=H) for kept in (True, False))
+    assert all(np.array_equal(first[name], second[name]) for name in ("time", "elbow.phi", "elbow.a"))
+    if fmi == "2.0":
+        with Instance(without) as slave:
+            slave.start().step(0.0, H)
+            assert refused(directional, slave, ["elbow.phi"], ["shoulder.tau"]) == ERROR
+            assert "exported without derivatives" in slave.messages[-1].text
+            slave.slave.setRealInputDerivatives([without.references["shoulder.tau"]], [1], [1.0])
+
+
 def test_what_cannot_be_known_is_refused_by_name(slave: Instance) -> None:
     for name in ("l1", "shoulder.phi", "solver.step", "elbow.a"):
         assert refused(directional, slave, ["elbow.phi"], [name]) == ERROR

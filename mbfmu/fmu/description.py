@@ -47,6 +47,7 @@ class Header:
         step: default communication step, s.
         steps: the binary for co-simulation; None: the FMU is not for that.
         exchange: the binary for model exchange; None: the FMU is not for that.
+        derivatives: whether a native FMU gives derivatives.
     """
 
     model: str
@@ -56,6 +57,7 @@ class Header:
     step: float
     steps: Binary | None = None
     exchange: Binary | None = None
+    derivatives: bool = True
 
 
 def model_description(interface: Interface, header: Header, guid: str) -> bytes:
@@ -84,7 +86,7 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
         "canNotUseMemoryManagementFunctions": boolean(not native),
         "canGetAndSetFMUstate": "true",
         "canSerializeFMUstate": "true",
-        **({"providesDirectionalDerivative": "true"} if native else {}),
+        **({"providesDirectionalDerivative": "true"} if native and header.derivatives else {}),
     }
     if header.exchange:
         attributes = {"modelIdentifier": header.exchange.identifier, "needsExecutionTool": "false", **common}
@@ -95,7 +97,7 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
             "needsExecutionTool": "false",
             "canHandleVariableCommunicationStepSize": "true",
             "canInterpolateInputs": boolean(native),
-            **({"maxOutputDerivativeOrder": "1"} if native else {}),
+            **({"maxOutputDerivativeOrder": "1"} if native and header.derivatives else {}),
             **common,
         }
         _sources(SubElement(root, "CoSimulation", attributes), header.steps.sources)

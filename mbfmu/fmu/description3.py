@@ -44,11 +44,11 @@ def model_description3(interface: Interface, header: Header, token: str) -> byte
         },
     )
     # what the FMU can do, for each kind
+    derived = header.derivatives
     common = {
         "canGetAndSetFMUState": "true",
         "canSerializeFMUState": "true",
-        "providesDirectionalDerivatives": "true",
-        "providesAdjointDerivatives": "true",
+        **({"providesDirectionalDerivatives": "true", "providesAdjointDerivatives": "true"} if derived else {}),
         "providesPerElementDependencies": "true",
     }
     if header.exchange:
@@ -61,7 +61,7 @@ def model_description3(interface: Interface, header: Header, token: str) -> byte
             "modelIdentifier": header.steps.identifier,
             **common,
             "canHandleVariableCommunicationStepSize": "true",
-            "maxOutputDerivativeOrder": "1",
+            **({"maxOutputDerivativeOrder": "1"} if derived else {}),
             "providesIntermediateUpdate": "true",
             "canReturnEarlyAfterIntermediateUpdate": "true",
             "mightReturnEarlyFromDoStep": events,

@@ -39,6 +39,8 @@ PYTHON_HOSTS = (
 NATIVE_HOSTS = (
     ("Simulink, OMSimulator and all others", "the FMU is compiled C and needs nothing on the target; where there is no "
      "binary for a platform, compile what is in <code>sources/</code> (C99)."),
+)  # fmt: skip
+DERIVATIVES = (
     ("Derivatives", "of inputs and outputs in time (order 1), and directional derivatives through the last "
      "communication step."),
 )  # fmt: skip
@@ -48,7 +50,9 @@ ALL_HOSTS = (
 )  # fmt: skip
 
 
-def documentation(prepared: Prepared, interface: Interface, picture: PlaneDrawing | None, native: bool) -> str:
+def documentation(
+    prepared: Prepared, interface: Interface, picture: PlaneDrawing | None, native: bool, derivatives: bool
+) -> str:
     """Return the HTML page.
 
     Args:
@@ -56,6 +60,7 @@ def documentation(prepared: Prepared, interface: Interface, picture: PlaneDrawin
         interface: the variables.
         picture: picture of the mechanism at its start.
         native: whether the FMU is compiled C, not pythonfmu's.
+        derivatives: whether it then gives derivatives.
     """
     dae, scheme, family = prepared.dae, prepared.scheme, family_of(prepared.scheme.name)
     kept = ", ".join(sorted(scheme.exact)) or "none"
@@ -83,7 +88,8 @@ def documentation(prepared: Prepared, interface: Interface, picture: PlaneDrawin
         "A step that cannot be done leaves the state as it was and returns Discard, with a message that names the "
         "time, the residual and the remedy."
     )
-    use = (*USE, *(NATIVE_HOSTS if native else PYTHON_HOSTS), *ALL_HOSTS)
+    hosts = (*NATIVE_HOSTS, *(DERIVATIVES if derivatives else ())) if native else PYTHON_HOSTS
+    use = (*USE, *hosts, *ALL_HOSTS)
     title = escape(dae.name)
     return "\n".join(
         [

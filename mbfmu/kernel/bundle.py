@@ -22,6 +22,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.impact import STILL, switch_formula
 from mbfmu.dae.events.modes import BEGINNING
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
+from mbfmu.dae.linear_algebra.jacobian import forward_jacobian
 from mbfmu.dae.linear_algebra.merged import merged, operations
 from mbfmu.dae.start import start_formula
 from mbfmu.dae.states import measured_places
@@ -31,6 +32,9 @@ from mbfmu.model.frame import wrapped
 from mbfmu.stepper.projected import projected
 from mbfmu.stepper.scheme import Scheme, relative_change
 
+CALLED = 1000
+"""Number of operations of the outputs above which functions call them: their tangents, along several directions, then
+are one function too."""
 LENGTHY = 10_000
 """Number of operations of a function above which formulas and files call it, instead of computing it each together with
 the rest: that saves operations, but takes its time to write and to compile."""
@@ -90,6 +94,7 @@ class Bundle:
             `short` says so ``short`` x -> the same and the held inputs, for what begins after a short step: x
             is the state before it if `replaced`, else the one after it. Modes stand at the end of the memory.
         outputs: Function (x, u, p, t) -> y: the Dae's outputs, then its bound parameters.
+        observed: Function (q, v, z, turned, u, p, t) -> the same, which no part of a kernel calls by its name.
         state_difference: Function (xa, xb, p, t) -> difference of two states, relative to 1 and their size; None for a
             solver of its own, as `moved` then.
         measured: Function (x, p, t) -> those of [q; v; z] whose errors are estimated; None for a solver of its own,
@@ -119,6 +124,7 @@ class Bundle:
 
     formulas: Mapping[str, FormulaFunctions]
     outputs: Any
+    observed: Any
     state_difference: Any
     measured: Any
     order: int
@@ -172,7 +178,8 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     }
     # Outputs y(x), and the difference of two states
     stepping = [*formulas["step"].functions(), *formulas["begin"].functions()]
-    outputs, state_difference = _outputs(dae, scheme, stepping), _state_difference(dae, scheme)
+    observed = _observed(dae, stepping)
+    outputs, state_difference = _outputs(dae, scheme, observed), _state_difference(dae, scheme)
     measured = _measured(dae, scheme) if measured_places(dae) and not dae.n_held else None
     n_x = n_scheme + dae.n_angles
     # Held inputs and memory follow the scheme's state; formulas hand them on
@@ -196,6 +203,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
     return Bundle(
         formulas=formulas,
         outputs=outputs,
+        observed=observed,
         state_difference=state_difference,
         measured=measured,
         order=scheme.order,
@@ -255,30 +263,46 @@ def _measured(dae: Dae, scheme: Scheme) -> Any:
     return (ca.Function if lengthy else merged)("measured", [x, p, t], [values])
 
 
-def _outputs(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
-    """Return the Function of `Bundle.outputs`, which may call the accelerations that begin and step call.
+def _observed(dae: Dae, stepping: list[Any]) -> Any:
+    """Return the Function (q, v, z, turned, u, p, t) -> y of `Bundle.observed`.
+
+    It may call the accelerations that begin and step call.
 
     Args:
         dae: the equations.
-        scheme: the stepper.
         stepping: the functions of ``begin`` and ``step``.
     """
     shared = None
     if operations(dae.acceleration) > LENGTHY:
         shared = next((item for item in called(stepping) if item.name() == dae.acceleration.name()), None)
     kind = ca.MX if shared else ca.SX
-    sizes = (scheme.step.x.numel() + dae.n_angles, len(dae.inputs), dae.n_p, 1)
-    x, u, p, t = (kind.sym(*item) for item in zip(("x", "u", "p", "t"), sizes, strict=True))
-    scheme_x, turned = _cut(x, scheme.step.x.numel(), dae.n_angles)
-    q, v, z = scheme.read(scheme_x, p, t)
+    sizes = {"q": dae.n, "v": dae.n, "z": dae.n_z, "turned": dae.n_angles, "u": len(dae.inputs), "p": dae.n_p, "t": 1}
+    q, v, z, turned, u, p, t = inputs = [kind.sym(*item) for item in sizes.items()]
     states = (z,) if not shared or shared.n_in() == dae.acceleration.n_in() else ()
     a, lambda_ = (shared or dae.acceleration)(q, v, *states, u, p, t)
     output = dae.output
     if shared:
-        inputs = output.sx_in()
-        output = merged("output", inputs, output.call(inputs))
+        symbols = output.sx_in()
+        output = merged("output", symbols, output.call(symbols))
     y = ca.vertcat(output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p))
-    return (ca.Function if shared else merged)("outputs", [x, u, p, t], [ca.densify(y)])
+    return (ca.Function if shared else merged)("observed", inputs, [ca.densify(y)])
+
+
+def _outputs(dae: Dae, scheme: Scheme, observed: Any) -> Any:
+    """Return the Function of `Bundle.outputs`, which calls `observed` if that is long, for its tangents to do so too.
+
+    Args:
+        dae: the equations.
+        scheme: the stepper.
+        observed: the Function of `Bundle.observed`.
+    """
+    is_called = operations(observed) > CALLED
+    kind = ca.MX if is_called else ca.SX
+    sizes = (scheme.step.x.numel() + dae.n_angles, len(dae.inputs), dae.n_p, 1)
+    x, u, p, t = (kind.sym(*item) for item in zip(("x", "u", "p", "t"), sizes, strict=True))
+    scheme_x, turned = _cut(x, scheme.step.x.numel(), dae.n_angles)
+    y = observed(*scheme.read(scheme_x, p, t), turned, u, p, t)
+    return (ca.Function if is_called else merged)("outputs", [x, u, p, t], [y])
 
 
 def _keeping(dae: Dae, scheme: Scheme, name: str, functions: FormulaFunctions) -> FormulaFunctions:
@@ -563,10 +587,10 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
             watched = stage.correction[: stage.watched]
             corrections.append(function(f"correct{index}", stage.unknowns + stage.correction, watched))
         else:
-            slope = ca.jacobian(stage.residual, stage.unknowns)
+            jacobian = forward_jacobian(stage.residual, stage.unknowns)
             if stage.soft:
-                slope += stage.soft * ca.SX.eye(size)
-            equations = merged(f"{name}_equations{index}", inputs, [stage.residual, slope])
+                jacobian += stage.soft * ca.SX.eye(size)
+            equations = merged(f"{name}_equations{index}", inputs, [stage.residual, jacobian])
             solved.append(equations)
             corrections.append(_newton(f"{name}_correct{index}", equations, slice(offset, offset + size), stage))
         # The result sees the last stage in place of the first

@@ -36,6 +36,8 @@ ENTRIES = (
 """Declarations of the functions of start.c and derivatives.c, for sources linked with them."""
 ALONE = 100_000
 """Smallest number of operations of a function that is compiled beside another one of such a length."""
+SHARED = 300
+"""Smallest number of operations of a function that several files of a native FMU call, instead of having it each."""
 STEPPING = (
     "int mbfmu_advance(const double *x, const double *u, const double *du, const double *p, double t, double h, "
     "long long n, double *x1, double *status, double *work, double *errors);",
@@ -130,8 +132,7 @@ def linked_sources(bundle: Bundle, written: Callable[[str, str], None] = lambda 
     sources, work = _sources_and_work(bundle, None, written)
     sizes = _sizes(bundle)
     room = 2 * (2 * sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + work
-    entries = (entry for entry in _entries(bundle) if "_tangent" not in entry and "_rates" not in entry)
-    header = _kernel_header("", (), {**CONSTANTS, **sizes, "WORK_SIZE": room}, entries)
+    header = _kernel_header("", (), {**CONSTANTS, **sizes, "WORK_SIZE": room}, _steady_entries(bundle))
     written("kernel.h", header)
     return {**sources, "kernel.h": header}
 
@@ -241,37 +242,45 @@ def many_sources(bundle: Bundle, widths: Sequence[int]) -> dict[str, str]:
     return {**sources, **headers(LANES)}
 
 
-def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections: int = 0) -> dict[str, str]:
-    """Return the C99 sources of a kernel with tangents, to be linked with the FMI functions.
+def native_sources(bundle: Bundle, tangents: Tangents | None, prefix: str, corrections: int = 0) -> dict[str, str]:
+    """Return the C99 sources of a kernel, to be linked with the FMI functions.
 
     ``kernel.h`` holds sizes and declarations for all files; ``tangent.c`` the tangents, which run only on request.
     Every external name begins with a prefix, so that several models can be linked into one program.
 
     Args:
         bundle: the functions.
-        tangents: the tangents of these functions.
+        tangents: the tangents of these functions; None: it has none.
         prefix: a C identifier.
         corrections: of each stage of a step; 0: until it is solved.
     """
     # Functions of the step, rare ones and tangents; which tangents by time there are
     hot, rest = _parted(bundle)
-    derived = tangents.functions()
-    common = shared(derived, hot)
-    by_time_names = [item.name() for item in tangents.by_time]
+    derived = tangents.functions() if tangents else []
+    common, of_rest = shared([*rest, *derived], hot, SHARED), shared(derived, rest, SHARED)
+    of_rest = {key: f"rest_{name}" for key, name in of_rest.items() if key not in common}
+    by_time_names = [item.name() for item in tangents.by_time] if tangents else []
     by_time = (TIMED_ENTRY,) if "by_time_outputs" in by_time_names else ()
     timed: dict[str, float | str] = {"BY_TIME_OUTPUTS": 1} if by_time else {}
-    if bundle.rates:  # 0 stands for a tangent that vanishes
+    if bundle.rates and tangents:  # 0 stands for a tangent that vanishes
         timed |= {name.upper(): name if name in by_time_names else 0 for name in ("by_time_rates", "by_time_drift")}
         timed["T_DRIFT"] = "t_drift" if tangents.drift else 0
     # Code of each file, and the work vector that suffices for all
-    entries = (*_entries(bundle), *by_time)
+    entries = (*(_entries(bundle) if tangents else _steady_entries(bundle)), *by_time)
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
-    other, tangent = generated(rest, external=True), generated(derived, external=True, known=step.open)
+    other = generated(rest, external=True, opened=of_rest, known=step.open)
+    tangent = generated(derived, external=True, known={**step.open, **other.open})
     working, sizes = _work(step, other, tangent), _sizes(bundle)
     room = 6 * sizes["NZ"] + 5 * max(bundle.nx, bundle.nqv + 1) + working["SZ_W"]  # for tangents too
-    numbers = {**CONSTANTS, **sizes, "WORK_SIZE": room, "TANGENTS": 1, **timed}
+    numbers = {**CONSTANTS, **sizes, "WORK_SIZE": room, **({"TANGENTS": 1} if tangents else {}), **timed}
     # The header with all external names, and the files
-    external = [*(item.name() for item in (*rest, *derived)), *common.values(), *map(_named, entries)]
+    loops = (*FORMULAS, *(("exchange.c",) if bundle.rates else STEPS), *(("derivatives.c",) if tangents else ()))
+    external = [
+        *(item.name() for item in (*rest, *derived)),
+        *common.values(),
+        *of_rest.values(),
+        *map(_named, entries),
+    ]
     header = _kernel_header(prefix, external, numbers, entries)
     include = '#include "kernel.h"\n'
     return {
@@ -284,11 +293,11 @@ def native_sources(bundle: Bundle, tangents: Tangents, prefix: str, corrections:
                 _declared([*rest, *derived]),
                 _definitions(working),
                 _tables(bundle, tangents, corrections),
-                *map(kernel_file, (*FORMULAS, *(("exchange.c",) if bundle.rates else STEPS), "derivatives.c")),
+                *map(kernel_file, loops),
             ]
         ),
         "rest.c": include + other.text,
-        "tangent.c": include + tangent.text,
+        **({"tangent.c": include + tangent.text} if tangents else {}),
     }
 
 
@@ -296,6 +305,12 @@ def _entries(bundle: Bundle) -> tuple[str, ...]:
     """Return the declarations of the functions of a native kernel."""
     stopping = EVENT_ENTRIES if bundle.until_sampling or bundle.guards else ()
     return (*ENTRIES, *(EXCHANGING if bundle.rates else (*STEPPING, *stopping)))
+
+
+def _steady_entries(bundle: Bundle) -> tuple[str, ...]:
+    """Return those declarations without the functions that give derivatives."""
+    derived = ("_tangent", "mbfmu_output_rates")
+    return tuple(entry for entry in _entries(bundle) if all(name not in entry for name in derived))
 
 
 def _kernel_header(

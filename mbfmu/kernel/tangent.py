@@ -30,8 +30,8 @@ import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import solve_linear
-from mbfmu.dae.linear_algebra.merged import merged
-from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_kept
+from mbfmu.dae.linear_algebra.merged import merged, operations
+from mbfmu.kernel.bundle import CALLED, Bundle, FormulaFunctions, with_kept
 from mbfmu.stepper.scheme import Scheme
 
 CHANGING = (0, 1, 3, 6)
@@ -113,7 +113,7 @@ def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> T
     return Tangents(
         formulas={name: _formula(item, solved or name != "step") for name, item in bundle.formulas.items()},
         outputs=_tangent(bundle.outputs, (0, 1, 2)),
-        rates=_rates(dae, scheme),
+        rates=_rates(dae, scheme, bundle.observed),
         by_time=_by_time(bundle.outputs),
     )
 
@@ -124,7 +124,7 @@ def following_tangents(dae: Dae, scheme: Scheme, bundle: Bundle) -> Tangents:
     return Tangents(
         formulas={name: _formula(item, True, changing) for name, item in bundle.formulas.items()},
         outputs=_tangent(bundle.outputs, (0, 1, 2)),
-        rates=_rates(dae, scheme),
+        rates=_rates(dae, scheme, bundle.observed),
         guards=bundle.guards and _tangent(bundle.guards, (0, 1, 2, 3)),
         until_sampling=bundle.until_sampling and _tangent(bundle.until_sampling, (0, 1, 2)),
     )
@@ -191,22 +191,22 @@ def _newton(correct: Any, equations: Any, where: slice, solved: bool, changing: 
     return ca.Function(f"t_{correct.name()}", inputs, [unknowns[where] - solve_linear(jacobian, changed)])
 
 
-def _rates(dae: Dae, scheme: Scheme) -> Any:
+def _rates(dae: Dae, scheme: Scheme, observed: Any) -> Any:
     """Return the time derivative of the outputs: their tangent along (v, a, z', rates of the angles, du, 1)."""
-    n_scheme = scheme.step.x.numel()
-    q, v, z, u, p, t = dae.symbols()
-    turned, du = ca.SX.sym("turned", dae.n_angles), ca.SX.sym("du", len(dae.inputs))
-    a, lambda_ = dae.acceleration(q, v, z, u, p, t)
-    moving = ca.vertcat(q, v, z, turned, u, t)
-    y = ca.densify(dae.output(q, v, z, turned, a, lambda_, u, p, t))
-    angles = ca.densify(dae.angles(q, p, t))
-    turning = ca.jtimes(angles, ca.vertcat(q, t), ca.vertcat(v, 1)) if dae.n_angles else ca.SX(0, 1)
-    rate = ca.jtimes(y, moving, ca.vertcat(v, a, dae.equations.flow(q, v, z, u, p, t), turning, du, 1))
-    along = merged("along", [q, v, z, turned, u, du, p, t], [ca.densify(rate)])
-
-    x = ca.SX.sym("x", n_scheme + dae.n_angles)
-    here = scheme.read(x[:n_scheme], p, t)
-    constant = ca.SX.zeros(len(dae.bound))
-    result = ca.vertcat(along(*here, x[n_scheme:], u, du, p, t), constant)
-    rates = merged("output_rates", [x, u, du, p, t], [ca.densify(result)])
-    return with_kept(dae, rates, (0,), 3, scheme) if dae.n_held + dae.n_memory else rates
+    # What moves, and how fast
+    n_scheme, symbols = scheme.step.x.numel(), dae.symbols()
+    moved = ca.vertcat(symbols[0], symbols[5])
+    angles = ca.densify(dae.angles(symbols[0], *symbols[4:]))
+    turning = ca.jtimes(angles, moved, ca.vertcat(symbols[1], 1)) if dae.n_angles else ca.SX(0, 1)
+    flow = merged("moving", list(symbols), [ca.densify(dae.equations.flow(*symbols)), ca.densify(turning)])
+    # The outputs along it, called if they are long
+    sizes = (n_scheme + dae.n_angles, len(dae.inputs), len(dae.inputs), dae.n_p, 1)
+    is_called = not observed.is_a("SXFunction") or operations(observed) > CALLED
+    kind = ca.MX if is_called else ca.SX
+    x, u, du, p, t = (kind.sym(*item) for item in zip(("x", "u", "du", "p", "t"), sizes, strict=True))
+    q, v, z = scheme.read(x[:n_scheme], p, t)
+    a, _ = dae.acceleration(q, v, z, u, p, t)
+    at, rates = (q, v, z, x[n_scheme:], u, p, t), flow(q, v, z, u, p, t)
+    along = observed.forward(1)(*at, observed(*at), v, a, *rates, du, kind(dae.n_p, 1), 1)
+    result = (ca.Function if is_called else merged)("output_rates", [x, u, du, p, t], [ca.densify(along)])
+    return with_kept(dae, result, (0,), 3, scheme) if dae.n_held + dae.n_memory else result

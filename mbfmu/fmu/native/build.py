@@ -77,6 +77,7 @@ class Native:
         fmi: version of FMI, of `VERSIONS`.
         start: the continuous states at the model's own start, for a kind with model exchange.
         scalars: whether there are neither arrays nor clocks in FMI 3.0.
+        derivatives: whether it gives directional derivatives and those of outputs in time.
     """
 
     prepared: Prepared
@@ -87,6 +88,7 @@ class Native:
     fmi: str = "2.0"
     start: tuple[float, ...] = ()
     scalars: bool = False
+    derivatives: bool = True
 
     @cached_property
     def bundle(self) -> Bundle:
@@ -105,7 +107,9 @@ class Native:
     def _texts(self) -> dict[str, str]:
         """Sources by name, without those that hold their hash."""
         prepared, bundle = self.prepared, self.bundle
-        if self.exchange:
+        if not self.derivatives:
+            derived = None
+        elif self.exchange:
             derived = exchange_tangents(bundle)
         else:
             derived = tangents(prepared.dae, prepared.scheme, bundle, solved=not self.corrections)

@@ -916,9 +916,25 @@ double core_next_event(struct core *m) {
 
 #endif
 
-#ifdef TANGENTS
 /* -- derivatives ------------------------------------------------------------------------------------------------- */
 
+#ifndef EXCHANGE
+enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]) {
+    if (!all_known(m, vr, n)) return REFUSED;
+    for (size_t i = 0; i < n; ++i) {
+        const struct variable *v = &VARIABLES[vr[i]];
+        if (v->kind != INPUT) return refuse(m, "%s is no input", v->name);
+        if (TYPE(v) != REAL)
+            return refuse(m, "%s is of type %s, and only real inputs change at a rate", v->name, TYPES[TYPE(v)]);
+        if (order[i] != 1) return refuse(m, "%s: inputs have derivatives of order 1, not %d", v->name, order[i]);
+        if (!(fabs(rate[i]) <= LARGEST)) return refuse(m, "%s: a rate of %g is not possible", v->name, rate[i]);
+    }
+    for (size_t i = 0; i < n; ++i) m->now.du[VARIABLES[vr[i]].offset] = rate[i];
+    return DONE;
+}
+#endif
+
+#ifdef TANGENTS
 #ifdef EXCHANGE
 #define DIFFERENTIATED(kind) ((kind) == OUTPUT || (kind) == RATE || (kind) == STATE)
 #define LATER_KNOWNS "tunable parameters, states and the time"
@@ -944,20 +960,6 @@ static int all_outputs(struct core *m, const unsigned int vr[], size_t n) {
 }
 
 #ifndef EXCHANGE
-enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]) {
-    if (!all_known(m, vr, n)) return REFUSED;
-    for (size_t i = 0; i < n; ++i) {
-        const struct variable *v = &VARIABLES[vr[i]];
-        if (v->kind != INPUT) return refuse(m, "%s is no input", v->name);
-        if (TYPE(v) != REAL)
-            return refuse(m, "%s is of type %s, and only real inputs change at a rate", v->name, TYPES[TYPE(v)]);
-        if (order[i] != 1) return refuse(m, "%s: inputs have derivatives of order 1, not %d", v->name, order[i]);
-        if (!(fabs(rate[i]) <= LARGEST)) return refuse(m, "%s: a rate of %g is not possible", v->name, rate[i]);
-    }
-    for (size_t i = 0; i < n; ++i) m->now.du[VARIABLES[vr[i]].offset] = rate[i];
-    return DONE;
-}
-
 enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]) {
     struct state *now = &m->now;
     if (!all_outputs(m, vr, n)) return REFUSED;
@@ -1065,6 +1067,21 @@ enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_
             return discard(m, "the derivative of %s at t = %.9g s cannot be told", v->name, now->time);
     }
     return DONE;
+}
+#else
+#define NO_DERIVATIVES "the FMU was exported without derivatives"
+
+#ifndef EXCHANGE
+enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], double rate[]) {
+    (void)vr, (void)n, (void)order, (void)rate;
+    return refuse(m, NO_DERIVATIVES);
+}
+#endif
+
+enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
+                         size_t n_known, const double change[], double effect[]) {
+    (void)unknown, (void)n_unknown, (void)known, (void)n_known, (void)change, (void)effect;
+    return refuse(m, NO_DERIVATIVES);
 }
 #endif
 

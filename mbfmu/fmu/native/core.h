@@ -209,7 +209,6 @@ enum outcome core_set(struct core *m, const unsigned int vr[], size_t n, const d
 /* The same for n value references that are all of another type. Each value got is the one nearest to the double. */
 enum outcome core_get_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, int value[]);
 enum outcome core_set_whole(struct core *m, enum type type, const unsigned int vr[], size_t n, const int value[]);
-#ifdef TANGENTS
 #ifndef EXCHANGE
 /* Set time derivatives of inputs, or get those of outputs; each order must be 1. */
 enum outcome core_set_rates(struct core *m, const unsigned int vr[], size_t n, const int order[], const double rate[]);
@@ -219,7 +218,6 @@ enum outcome core_get_rates(struct core *m, const unsigned int vr[], size_t n, c
  * time; for model exchange also that of the states' time derivatives, for a change of states and of the solver's settings. */
 enum outcome core_derive(struct core *m, const unsigned int unknown[], size_t n_unknown, const unsigned int known[],
                          size_t n_known, const double change[], double effect[]);
-#endif
 
 #ifdef EXCHANGE
 /* What an update at an event has changed. */
