@@ -25,6 +25,7 @@ from mbfmu.dae.tree.recursive import Link, LinkRates, inverse_dynamics, link_rat
 from mbfmu.dae.tree.tree_coordinates import tree_coordinates, tree_links
 from mbfmu.dae.tree.tree_factor import TreeFactor, is_shallow
 from mbfmu.errors import MassError, ModelError
+from mbfmu.model.flexible import ElasticJoint
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.relative import moment_of
@@ -93,11 +94,18 @@ class JointTree:
 
     @property
     def smaller(self) -> bool:
-        """Return whether these are fewer coordinates than absolute ones, or the only ones that need no mass here."""
+        """Return whether these are fewer coordinates than absolute ones, or the only ones that need no mass here.
+
+        In the plane an elastic joint leaves all freedom. A mechanism that is mostly made of them, such as a line that
+        bends, has absolute coordinates, in which each of its bodies has to do with its neighbours alone.
+        """
+        if self.bodies.lacking:
+            return True
+        joints = [self.bodies.mechanism.components[edge.path] for edge in self.bodies.tree.order if edge.path]
+        if self.bodies.planar and 2 * sum(isinstance(item, ElasticJoint) for item in joints) > len(joints):
+            return False
         bent = sum(shape.eta.numel() for shape in self.bodies.shapes.values())
-        jointed = sum(bool(edge.path) for edge in self.bodies.tree.order)
-        fewer = self.bodies.q.numel() - bent < (3 if self.bodies.planar else 7) * jointed
-        return bool(self.bodies.lacking) or bool(fewer)
+        return bool(self.bodies.q.numel() - bent < (3 if self.bodies.planar else 7) * len(joints))
 
     def dae(self) -> Dae:
         """Return the equations.

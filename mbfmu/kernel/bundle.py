@@ -30,11 +30,8 @@ from mbfmu.kernel.emit.sources import called
 from mbfmu.kernel.limits import CLOSE
 from mbfmu.model.frame import wrapped
 from mbfmu.stepper.projected import projected
-from mbfmu.stepper.scheme import Scheme, relative_change
+from mbfmu.stepper.scheme import CALLED, Scheme, relative_change
 
-CALLED = 1000
-"""Number of operations of the outputs above which functions call them: their tangents, along several directions, then
-are one function too."""
 LENGTHY = 10_000
 """Number of operations of a function above which formulas and files call it, instead of computing it each together with
 the rest: that saves operations, but takes its time to write and to compile."""
@@ -244,7 +241,7 @@ def _with_counted_angles(dae: Dae, scheme: Scheme) -> Formula:
 
 
 def _state_difference(dae: Dae, scheme: Scheme) -> Any:
-    n_scheme, lengthy = scheme.step.x.numel(), operations(scheme.read) > LENGTHY
+    n_scheme, lengthy = scheme.step.x.numel(), operations(scheme.read) > CALLED
     kind = ca.MX if lengthy else ca.SX
     xa, xb = (kind.sym(name, n_scheme + dae.n_angles) for name in ("xa", "xb"))
     p, t = kind.sym("p", scheme.step.arguments.p.numel()), kind.sym("t")
@@ -255,7 +252,7 @@ def _state_difference(dae: Dae, scheme: Scheme) -> Any:
 
 def _measured(dae: Dae, scheme: Scheme) -> Any:
     """Return the Function of `Bundle.measured`."""
-    n_scheme, lengthy = scheme.step.x.numel(), operations(scheme.read) > LENGTHY
+    n_scheme, lengthy = scheme.step.x.numel(), operations(scheme.read) > CALLED
     kind = ca.MX if lengthy else ca.SX
     x = kind.sym("x", n_scheme + dae.n_angles)
     p, t = kind.sym("p", scheme.step.arguments.p.numel()), kind.sym("t")

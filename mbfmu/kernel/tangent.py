@@ -31,8 +31,8 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import solve_linear
 from mbfmu.dae.linear_algebra.merged import merged, operations
-from mbfmu.kernel.bundle import CALLED, Bundle, FormulaFunctions, with_kept
-from mbfmu.stepper.scheme import Scheme
+from mbfmu.kernel.bundle import Bundle, FormulaFunctions, with_kept
+from mbfmu.stepper.scheme import CALLED, Scheme
 
 CHANGING = (0, 1, 3, 6)
 """Positions of the arguments of a formula's function that change: x, u, p, z."""

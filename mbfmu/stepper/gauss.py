@@ -126,9 +126,10 @@ def _at_the_nodes(problem: Problem, s: int, form: str) -> tuple[Formula, Formula
     )  # fmt: skip
     first = ca.SX.sym("y", n_y)
     q, v, z = problem.split(first)
-    begin = ca.vertcat(q, problem.momentum(q, v) if momentum else v, z, problem.acceleration(q, v, z, t)[1])
+    known, _, first_lambda = problem.called_acceleration(q, v, z, t)
+    begin = ca.vertcat(q, problem.momentum(q, v) if momentum else v, z, first_lambda)
     read = ca.Function("read", [x, problem.p, t], [qn, v_n, zn])
-    return Formula(first, problem.given, (), begin), step, read
+    return Formula(first, problem.given, known, begin), step, read
 
 
 def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, ca.Function]:
@@ -216,9 +217,10 @@ def _projected(problem: Problem, s: int, form: str) -> tuple[Formula, Formula, c
         node=node, finish=finish,
     )  # fmt: skip
     first = ca.SX.sym("y", n_y)
-    begin = ca.vertcat(first, problem.acceleration(*problem.split(first), t)[1])
+    known, _, first_lambda = problem.called_acceleration(*problem.split(first), t)
+    begin = ca.vertcat(first, first_lambda)
     read = ca.Function("read", [x, problem.p, t], [q0, v0, z0])
-    return Formula(first, problem.given, (), begin), step, read
+    return Formula(first, problem.given, known, begin), step, read
 
 
 def _columns(name: str, size: int, count: int) -> list[SX]:

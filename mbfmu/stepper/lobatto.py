@@ -91,16 +91,14 @@ def lobatto(dae: Dae, stages: int = 3) -> Scheme:
         *([h**2 * lambda0] * (s - 1)),
     )
     unknowns, watched = ca.vertcat(*d[:solved], *Zz[1:], *impulse), solved * n + (s - 1) * problem.n_z
+    known, _, first_lambda = problem.called_acceleration(q_free, v_free, z_free, t)
     return Scheme(
         name="lobatto",
         options={"stages": s},
         order=2 * s - 2,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(
-            first, problem.given, (),
-            ca.vertcat(
-                q_free, problem.M(q_free) @ v_free, z_free, problem.acceleration(q_free, v_free, z_free, t)[1]
-            ),
+            first, problem.given, known, ca.vertcat(q_free, problem.M(q_free) @ v_free, z_free, first_lambda)
         ),
         step=coupled_formula(problem, x, unknowns, guess, watched, points, times, node, finish),
         read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),

@@ -72,13 +72,13 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
     guess = [c[i] * h * vn + (c[i] * h) ** 2 / 2 * an for i in range(s)]
     guess += [c[i] * h * problem.scaled_flow(qn, vn, zn, t) for i in range(s)]
     first = ca.SX.sym("y", n_y)
-    begin = ca.vertcat(first, problem.acceleration(*problem.split(first), t)[1])
+    known, _, first_lambda = problem.called_acceleration(*problem.split(first), t)
     return Scheme(
         name="radau",
         options={"stages": s},
         order=2 * s - 1,
         exact=frozenset({"position", "velocity"}),
-        begin=Formula(first, problem.given, (), begin),
+        begin=Formula(first, problem.given, known, ca.vertcat(first, first_lambda)),
         step=coupled_formula(
             problem, x,
             unknowns=ca.vertcat(*Z, *Zz, *L, *mu),

@@ -85,14 +85,14 @@ def rattle(dae: Dae, iteration: str = "newton") -> Scheme:
         v1, _ = factor1.solve(kicked, -problem.Phi_t(q1, t + h))
     else:
         v1 = problem.velocity(q1, kicked, t + h)
-    _, first_lambda = problem.acceleration(q_free, v_free, z_free, t)
+    known, _, first_lambda = problem.called_acceleration(q_free, v_free, z_free, t)
     return Scheme(
         name="rattle",
         options={"iteration": iteration},
         order=2,
         exact=frozenset({"position", "velocity"}),
         begin=Formula(
-            first, problem.given, (),
+            first, problem.given, known,
             ca.vertcat(q_free, problem.M(q_free) @ v_free, z_free, first_lambda),
         ),
         step=Formula(

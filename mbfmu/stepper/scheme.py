@@ -28,9 +28,9 @@ import casadi as ca
 
 from mbfmu.base.choice import Choice, Option, option
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.formula import Formula, Stage, arguments
+from mbfmu.dae.formula import Call, Formula, Stage, arguments
 from mbfmu.dae.linear_algebra.kkt import OverMass, SchurFactor
-from mbfmu.dae.linear_algebra.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged, operations
 from mbfmu.errors import StepperError
 
 SX = Any
@@ -56,6 +56,8 @@ SHORT = 1e-5
 """`Scheme.short` of methods that divide an unknown by the square of the step to get multipliers."""
 UNEVEN = 0.5
 """`Scheme.short` of methods that interpolate a history."""
+CALLED = 1000
+"""Number of operations of a function above which several formulas and the outputs call it."""
 NAN_CARRIER = 1e-300
 """Factor of a sum added to a maximum: too small to change it, but NaN if a term is NaN, which a maximum may drop."""
 
@@ -184,6 +186,17 @@ class Problem:
         """Return (a, [lambda; mu]) of the index-1 form, shapes (n,) and (m + k,)."""
         a, lambda_ = self._at("acceleration", q, v, z, t)
         return a, lambda_
+
+    def called_acceleration(self, q: SX, v: SX, z: SX, t: SX) -> tuple[tuple[Call, ...], SX, SX]:
+        """Return the stages of a formula that calls the accelerations, and (a, [lambda; mu]) of `acceleration`.
+
+        The outputs and their tangents call the same function if it is long.
+        """
+        function, n = self.dae.acceleration, self.n
+        if self._kind is ca.MX or operations(function) <= CALLED:
+            return (), *self.acceleration(q, v, z, t)
+        results = self._kind.sym("called", n + function.numel_out(1))
+        return (Call(results, function, (q, v, z, self.u(t), self.p, t)),), results[:n], results[n:]
 
     def _at(self, name: str, q: SX, v: SX, z: SX, t: SX) -> Any:
         """Return the value of the Dae's function of this name."""
