@@ -22,7 +22,7 @@ from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.impact import STILL, switch_formula
 from mbfmu.dae.events.modes import BEGINNING
 from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
-from mbfmu.dae.linear_algebra.jacobian import forward_jacobian
+from mbfmu.dae.linear_algebra.jacobian import jacobian_of
 from mbfmu.dae.linear_algebra.merged import merged, operations
 from mbfmu.dae.start import start_formula
 from mbfmu.dae.states import measured_places
@@ -584,10 +584,10 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
             watched = stage.correction[: stage.watched]
             corrections.append(function(f"correct{index}", stage.unknowns + stage.correction, watched))
         else:
-            jacobian = forward_jacobian(stage.residual, stage.unknowns)
+            matrix = jacobian_of(stage.residual, stage.unknowns)
             if stage.soft:
-                jacobian += stage.soft * ca.SX.eye(size)
-            equations = merged(f"{name}_equations{index}", inputs, [stage.residual, jacobian])
+                matrix += stage.soft * ca.SX.eye(size)
+            equations = merged(f"{name}_equations{index}", inputs, [stage.residual, matrix])
             solved.append(equations)
             corrections.append(_newton(f"{name}_correct{index}", equations, slice(offset, offset + size), stage))
         # The result sees the last stage in place of the first

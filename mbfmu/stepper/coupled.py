@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.formula import Formula, Stage, solve_linear
-from mbfmu.dae.linear_algebra.jacobian import forward_jacobian
+from mbfmu.dae.linear_algebra.jacobian import jacobian_of
 from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.stepper.scheme import SX, Problem
 
@@ -64,7 +64,7 @@ def coupled_formula(
     def function(name: str, inputs: Sequence[SX], *results: SX) -> Any:
         return merged(name, [*arguments, *inputs], list(results))
 
-    local = function("node", [y, at], value, forward_jacobian(value, y))
+    local = function("node", [y, at], value, jacobian_of(value, y))
     placed = function("points", [unknowns], ca.densify(Y), ca.jacobian(Y, unknowns), ca.vertcat(*times))
     slopes = ca.jacobian(residual, NN), ca.jacobian(residual, unknowns)
     closed = function("closed", [unknowns, NN], ca.densify(residual), *slopes)
