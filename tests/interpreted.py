@@ -5,7 +5,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import casadi as ca
+
+from mbfmu.dae.formula import solve_linear
 from mbfmu.kernel import Bundle, Status, vector
+from mbfmu.kernel.bundle import FormulaFunctions
 from mbfmu.kernel.limits import (
     CONSISTENT,
     HALF_UNIT,
@@ -29,6 +33,10 @@ class Interpreted:
         self._stages = {name: list(zip(item.places, item.sizes, strict=True)) for name, item in formulas.items()}
         self._coordinates = formulas["step"].coordinates
         self._call = {function.name(): _callable(function) for function in bundle.functions()}
+        for name, item in formulas.items():
+            if item.decoupled:  # solved here with the Newton matrix of all nodes together
+                correct = _coupled(item)
+                self._call[f"{name}_correct{item.decoupled.stage}"] = _callable(correct)
         self._no_rate = (ctypes.c_double * self.nu)()
 
     def initialize(self, s: Vector, u: Vector, p: Vector, t: float, h: float) -> tuple[Vector, Status]:
@@ -115,6 +123,18 @@ class Interpreted:
             if not solved:
                 return NOT_CONVERGED, None
         return OK, self._call[f"{name}_result"](*arguments)[0]
+
+
+def _coupled(item: FormulaFunctions) -> Any:
+    """Return Newton's correction of a decoupled stage by the whole matrix, a Function -> (unknowns, its size)."""
+    assert item.decoupled
+    stage = item.decoupled.stage
+    equations, place, size = item.equations[stage], item.places[stage], item.sizes[stage]
+    inputs = [ca.MX.sym(f"i{k}", equations.sparsity_in(k)) for k in range(equations.n_in())]
+    residual, jacobian = equations(*inputs)
+    d = -solve_linear(jacobian, residual)
+    unknowns = inputs[-1][place : place + size]
+    return ca.Function("coupled", inputs, [unknowns + d, ca.norm_1(d[: item.decoupled.watched])])
 
 
 def at_rest(correction: float, last: float, q: Sequence[float]) -> bool:

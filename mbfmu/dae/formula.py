@@ -3,6 +3,7 @@
 A formula is data. The kernel turns it into functions and solves its stages; only the kernel loops.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,40 @@ import casadi as ca
 
 SX = Any
 """An expression: SX, or MX in formulas that call functions, so that neither alone."""
+
+
+@dataclass(frozen=True)
+class Decoupled:
+    """Newton's method for s nodes that D = A^-1 couples, by the eigenvalues of D; `stepper/decoupled.py` derives it.
+
+    With one linearisation for all nodes, Newton's matrix falls into one of each real eigenvalue, and of each pair of
+    complex ones, of the size of one node.
+
+    Args:
+        jacobian: MX, the derivative of the residual with respect to the unknowns, of all nodes as they are.
+        slopes: MX, the matrices of the linearisation at the start of the step: B2, B1, B0, C, Bz, F1, F0, Fz, off.
+        renewed: MX, the same at the unknowns of the middle node.
+        eigenvalues: gamma of each group: those with an imaginary part stand for a pair.
+        vectors: T, real, with D T = T diag(Gamma), shape (s, s): of a pair the real and the imaginary part.
+        n: number of coordinates.
+        positions: number of constraints on positions.
+        constraints: number of rows of C.
+        closing: number of constraints on velocities of a node.
+        multipliers: number of the multipliers mu of a node.
+        blocks: first-order states whose rates depend on each other, and not on those of other blocks.
+    """
+
+    jacobian: SX
+    slopes: tuple[SX, ...]
+    renewed: tuple[SX, ...]
+    eigenvalues: Sequence[complex]
+    vectors: Any
+    n: int
+    positions: int
+    constraints: int
+    closing: int
+    multipliers: int
+    blocks: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -28,6 +63,7 @@ class Stage:
         soft: added to the diagonal of Newton's matrix, where solutions need not be unique: it finds one near the guess.
         rough: whether the passes may end before they are at rest, as a later stage begins where they end; the
             derivatives then are those of the passes.
+        decoupled: how Newton's method takes the residual apart; None: it is not.
     """
 
     unknowns: SX
@@ -39,6 +75,7 @@ class Stage:
     watched: int | None = None
     soft: float = 0.0
     rough: bool = False
+    decoupled: Decoupled | None = None
 
 
 @dataclass(frozen=True)

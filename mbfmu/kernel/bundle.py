@@ -7,6 +7,9 @@ Each formula becomes, for every stage k, ``guess{k}`` and ``correct{k}``, and a 
     correct{k} -> (the unknowns after one correction, the size of the correction: its 1-norm, so that any NaN shows)
     result     -> value of the formula
 
+Of a stage whose nodes are decoupled, ``correct{k}`` gives the residual, and ``slopes{k}`` and ``renewed{k}`` what it is
+linearised to: the correction is that of decoupled.c.
+
 A formula with an error estimate gives it as the second result of ``guess0``, or of ``result`` if it has no stages. What
 runs a bundle (formulas.c) repeats ``correct{k}`` until the correction is at round-off.
 """
@@ -21,7 +24,7 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.impact import STILL, switch_formula
 from mbfmu.dae.events.modes import BEGINNING
-from mbfmu.dae.formula import Call, Formula, Let, Stage, arguments, solve_linear
+from mbfmu.dae.formula import Call, Decoupled, Formula, Let, Stage, arguments, solve_linear
 from mbfmu.dae.linear_algebra.jacobian import jacobian_of
 from mbfmu.dae.linear_algebra.merged import merged, operations
 from mbfmu.dae.start import start_formula
@@ -37,6 +40,23 @@ LENGTHY = 10_000
 the rest: that saves operations, but takes its time to write and to compile."""
 TIME_ROUND_OFF = 1e-15
 """Round-off of the time, as a part of it, within which a sampling counts as due."""
+
+
+@dataclass(frozen=True)
+class DecoupledStage:
+    """A stage whose nodes are decoupled, see `Decoupled`; its ``correct{k}`` is the Function -> its residual.
+
+    Args:
+        stage: number of the stage.
+        watched: number of its leading unknowns that decide about convergence.
+        matrices: what decouples it.
+        slopes: Functions -> the matrices of the linearisation, at the start and at the unknowns.
+    """
+
+    stage: int
+    watched: int
+    matrices: Decoupled
+    slopes: tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -57,6 +77,7 @@ class FormulaFunctions:
             whose place they take; 0: there is none.
         coordinates: number of the leading entries of the formula's argument that are coordinates, in whose rounding
             errors the unknowns may end.
+        decoupled: the stage whose nodes are decoupled; None: there is none.
     """
 
     sizes: tuple[int, ...]
@@ -69,6 +90,7 @@ class FormulaFunctions:
     rough: tuple[int, ...] = ()
     lasting: int = 0
     coordinates: int = 0
+    decoupled: DecoupledStage | None = None
 
     @property
     def unknowns(self) -> int:
@@ -77,7 +99,8 @@ class FormulaFunctions:
 
     def functions(self) -> list[Any]:
         """Return all functions."""
-        return [*self.guess, *filter(None, self.correct), self.result]
+        slopes = self.decoupled.slopes if self.decoupled else ()
+        return [*self.guess, *filter(None, self.correct), *slopes, self.result]
 
 
 @dataclass(frozen=True)
@@ -350,6 +373,8 @@ def _each(functions: FormulaFunctions, changed: Callable[[Any, bool], Any]) -> F
         result=changed(functions.result, True),
         equations=tuple(item and changed(item, False) for item in functions.equations),
         slope=functions.slope and changed(functions.slope, True),
+        decoupled=functions.decoupled
+        and replace(functions.decoupled, slopes=tuple(changed(item, False) for item in functions.decoupled.slopes)),
     )
 
 
@@ -566,6 +591,7 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
     guesses: list[Any] = []
     corrections: list[Any] = []
     solved: list[Any] = []
+    decoupled = None
     for index, (stage, offset, size) in enumerate(zip(formula.stages, offsets, sizes, strict=True)):
         if isinstance(stage, Call):
             guesses.append(_calling(f"{name}_guess{index}", inputs, stage))
@@ -583,6 +609,15 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
             solved.append(None)
             watched = stage.correction[: stage.watched]
             corrections.append(function(f"correct{index}", stage.unknowns + stage.correction, watched))
+        elif stage.decoupled:
+            parts = stage.decoupled
+            solved.append(merged(f"{name}_equations{index}", inputs, [stage.residual, parts.jacobian]))
+            corrections.append(function(f"correct{index}", stage.residual))
+            each = (("slopes", parts.slopes), ("renewed", parts.renewed))
+            slopes = tuple(
+                merged(f"{name}_{label}{index}", inputs, list(map(ca.densify, item))) for label, item in each
+            )
+            decoupled = DecoupledStage(index, stage.watched or size, parts, (slopes[0], slopes[1]))
         else:
             matrix = jacobian_of(stage.residual, stage.unknowns)
             if stage.soft:
@@ -598,7 +633,7 @@ def _functions(name: str, formula: Formula) -> FormulaFunctions:
     slope = None if formula.slope is None else function("result", formula.slope)
     rough = tuple(k for k, stage in enumerate(formula.stages) if isinstance(stage, Stage) and stage.rough)
     functions = tuple(guesses), tuple(corrections), result, tuple(solved), slope
-    return FormulaFunctions(sizes, offsets, *functions, rough, lasting)
+    return FormulaFunctions(sizes, offsets, *functions, rough, lasting, decoupled=decoupled)
 
 
 def _calling(name: str, inputs: list[Any], stage: Call) -> Any:

@@ -7,7 +7,8 @@ import casadi as ca
 
 from mbfmu.kernel import errors, limits
 from mbfmu.kernel.adjoint import Adjoints
-from mbfmu.kernel.bundle import LENGTHY, Bundle
+from mbfmu.kernel.bundle import LENGTHY, Bundle, DecoupledStage
+from mbfmu.kernel.emit.decoupled import decoupled_sizes, decoupled_tables
 from mbfmu.kernel.emit.frames import Written
 from mbfmu.kernel.emit.sources import (
     LANES,
@@ -85,7 +86,7 @@ TIMED_ENTRY = (
 )
 """Declaration of the function that only kernels have whose outputs depend on the time explicitly."""
 FORMULAS = (
-    "step.h", "tangents.c", "lasting.c", "formulas.c", "restart.c", "samplings.c", "modes.c", "start.c",
+    "step.h", "tangents.c", "lasting.c", "decoupled.c", "formulas.c", "restart.c", "samplings.c", "modes.c", "start.c",
 )  # fmt: skip
 """Files of every kernel, in the order in which they build on each other."""
 STEPS = (
@@ -131,7 +132,7 @@ def linked_sources(bundle: Bundle, written: Callable[[str, str], None] = lambda 
     """
     sources, work = _sources_and_work(bundle, None, written)
     sizes = _sizes(bundle)
-    room = 2 * (2 * sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + work
+    room = 2 * (2 * sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + sizes["DECOUPLED_ROOM"] + work
     header = _kernel_header("", (), {**CONSTANTS, **sizes, "WORK_SIZE": room}, _steady_entries(bundle))
     written("kernel.h", header)
     return {**sources, "kernel.h": header}
@@ -220,7 +221,8 @@ def many_sources(bundle: Bundle, widths: Sequence[int]) -> dict[str, str]:
     """
     sources = c_sources(bundle)
     hot = [*bundle.formulas["step"].functions(), bundle.outputs]
-    chosen = () if bundle.until_sampling or bundle.guards or not laned(hot) else tuple(widths)
+    alone = bundle.until_sampling or bundle.guards or bundle.formulas["step"].decoupled
+    chosen = () if alone or not laned(hot) else tuple(widths)
     beside = generated(hot, external=False, optional=_estimating(bundle), included=LANES) if chosen else None
     lanes = {f"LANES_{width}": f"lanes_{width}" if width in chosen else 0 for width in (2, 4, 8)}
     numbers = {**lanes, "SZ_LANES": beside.work if beside else 0}
@@ -271,7 +273,8 @@ def native_sources(bundle: Bundle, tangents: Tangents | None, prefix: str, corre
     other = generated(rest, external=True, opened=of_rest, known=step.open)
     tangent = generated(derived, external=True, known={**step.open, **other.open})
     working, sizes = _work(step, other, tangent), _sizes(bundle)
-    room = 6 * sizes["NZ"] + 5 * max(bundle.nx, bundle.nqv + 1) + working["SZ_W"]  # for tangents too
+    room = 6 * sizes["NZ"] + 5 * max(bundle.nx, bundle.nqv + 1)  # for tangents too
+    room += sizes["DECOUPLED_ROOM"] + working["SZ_W"]
     numbers = {**CONSTANTS, **sizes, "WORK_SIZE": room, **({"TANGENTS": 1} if tangents else {}), **timed}
     # The header with all external names, and the files
     loops = (*FORMULAS, *(("exchange.c",) if bundle.rates else STEPS), *(("derivatives.c",) if tangents else ()))
@@ -380,9 +383,16 @@ def _sizes(bundle: Bundle) -> dict[str, float]:
         **({"MEASURED": bundle.measured.numel_out(0)} if bundle.measured else {}),
         **({"SAMPLED": 1} if bundle.until_sampling else {}),
         **(_switched(bundle) if bundle.guards else {}),
+        "DECOUPLED_ROOM": 0,
+        **(decoupled_sizes(step) if (step := _decoupled(bundle)) else {}),
         **({"LASTING": 1} if bundle.formulas["step"].lasting and not bundle.guards else {}),
         **(_exchanging(bundle) if bundle.rates else {}),
     }  # fmt: skip
+
+
+def _decoupled(bundle: Bundle) -> DecoupledStage | None:
+    """Return the stage of a step whose nodes are decoupled."""
+    return bundle.formulas["step"].decoupled if "step" in bundle.formulas else None
 
 
 def _exchanging(bundle: Bundle) -> dict[str, float]:
@@ -431,6 +441,8 @@ def _tables(bundle: Bundle, tangents: Tangents | None, corrections: int, names: 
         derived = _functions(tangents.formulas[name]) if tangents and name in tangents.formulas else "{0}, {0}, 0"
         rows = f"{_row(item.sizes)}, {_row(item.places)}, {_functions(item)}, {derived}"
         lines.append(f"static const struct formula FORMULA_{name} = {{{counts}, {rows}}};")
+    if stage := _decoupled(bundle):
+        lines += decoupled_tables(stage)
     return "\n".join(lines)
 
 

@@ -8,6 +8,8 @@ ROUND_OFF = 1e-14
 """Estimated error of the unknowns at which a stage counts as solved."""
 STALLED = 1e-9
 """Size below which corrections that no longer shrink are round-off."""
+SLOW = 0.2
+"""Ratio of a correction to the one before above which the matrices of decoupled nodes are linearised anew."""
 HALF_UNIT = 2.0**-53
 """Largest relative error of a number that is rounded."""
 QUICK_CORRECTIONS = 2
@@ -103,6 +105,7 @@ MACROS: Mapping[str, float] = {
     "MAX_CORRECTIONS": MAX_CORRECTIONS,
     "ROUND_OFF": ROUND_OFF,
     "STALLED": STALLED,
+    "SLOW": SLOW,
     "HALF_UNIT": HALF_UNIT,
     "QUICK_CORRECTIONS": QUICK_CORRECTIONS,
     "STALLED_UNITS": STALLED_UNITS,

@@ -7,9 +7,10 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.formula import Formula, Stage, solve_linear
+from mbfmu.dae.formula import Decoupled, Formula, Stage, solve_linear
 from mbfmu.dae.linear_algebra.jacobian import jacobian_of
 from mbfmu.dae.linear_algebra.merged import merged
+from mbfmu.stepper.decoupled import Collocated, connected, eigen
 from mbfmu.stepper.scheme import SX, Problem
 
 Array = npt.NDArray[np.float64]
@@ -30,6 +31,7 @@ def coupled_formula(
     times: Sequence[SX],
     node: Callable[[SX, SX], SX],
     finish: Callable[[Sequence[SX]], tuple[SX, SX]],
+    collocated: Collocated | None = None,
 ) -> Formula:
     """Return the formula x -> result whose unknowns w meet the same equations at several nodes, coupled linearly.
 
@@ -48,6 +50,7 @@ def coupled_formula(
         times: time of each node, s.
         node: function (y, t) -> SX, the equations that hold at every node.
         finish: function of the node values -> (residual, result), in terms of them, x and w.
+        collocated: what decouples the nodes; None: they are solved for together.
     """
     given = problem.given
     if not problem.n:  # the equations of a block are short: they are written out for each node
@@ -70,6 +73,11 @@ def coupled_formula(
     closed = function("closed", [unknowns, NN], ca.densify(residual), *slopes)
     ended = function("ended", [unknowns, NN], ca.densify(result))
     guessed = function("guessed", [], ca.densify(guess))
+    if collocated:
+        alone = function("node_value", [y, at], value)
+        began = function("first_point", [], ca.densify(collocated.start), ca.densify(collocated.off))
+        matrices = collocated.linearised(y, at)
+        linearised = function("linearised", [y, at], *map(ca.densify, matrices))
 
     # call them: points y_i(w), N_i = node(y_i, t_i), residual(N, w)
     x, w, *rest = (
@@ -77,10 +85,31 @@ def coupled_formula(
     )
     called = [x, *rest]
     Y, Y_w, at = placed(*called, w)
-    each = [local(*called, Y[i * y.numel() : (i + 1) * y.numel()], at[i]) for i in range(len(points))]
-    NN = ca.vertcat(*(item[0] for item in each))
+    each = [(Y[i * y.numel() : (i + 1) * y.numel()], at[i]) for i in range(len(points))]
+    found = [local(*called, *item) for item in each]
+    NN = ca.vertcat(*((alone(*called, *item) for item in each) if collocated else (value for value, _ in found)))
     residual, residual_N, residual_w = closed(*called, w, NN)
     # Newton's method: d residual/dw = residual_N diag(node_y(y_i)) y_w + residual_w
-    jacobian = residual_N @ ca.diagcat(*(item[1] for item in each)) @ Y_w + residual_w
-    stage = Stage(w, guessed(*called), correction=-solve_linear(jacobian, residual), watched=watched)
-    return Formula(x, type(given)(*rest), (stage,), ended(*called, w, NN))
+    jacobian = residual_N @ ca.diagcat(*(slope for _, slope in found)) @ Y_w + residual_w
+    result = ended(*called, w, NN)
+    if not collocated:
+        stage = Stage(w, guessed(*called), correction=-solve_linear(jacobian, residual), watched=watched)
+        return Formula(x, type(given)(*rest), (stage,), result)
+    # The same with one linearisation for all nodes: that of the start, or of the middle node
+    start, off = began(*called)
+    eigenvalues, vectors = eigen(collocated.D)
+    decoupled = Decoupled(
+        jacobian=jacobian,
+        slopes=(*linearised(*called, start, rest[3]), off),
+        renewed=(*linearised(*called, *each[len(points) // 2]), off),
+        eigenvalues=eigenvalues,
+        vectors=vectors,
+        n=collocated.n,
+        positions=collocated.positions,
+        constraints=collocated.constraints,
+        closing=collocated.closing,
+        multipliers=off.shape[1],
+        blocks=connected(matrices[-1].sparsity()),
+    )
+    stage = Stage(w, guessed(*called), residual=residual, watched=watched, decoupled=decoupled)
+    return Formula(x, type(given)(*rest), (stage,), result)

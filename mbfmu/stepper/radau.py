@@ -10,6 +10,7 @@ import numpy as np
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula
 from mbfmu.stepper.coupled import coupled_formula, weighted
+from mbfmu.stepper.decoupled import Collocated
 from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, option, states_beside_motion
 from mbfmu.stepper.tableaus import radau_tableau
 
@@ -28,7 +29,8 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
     the last node, c_s = 1, is the step end. The unknowns are the displacements Z_i = q_i - q_n, the impulses
     h^2 lambda_i and h mu_i; v_i follows from the first equation. First-order states are collocated at the same nodes,
     z_i = z_n + h sum_j a_ij z'_j, with (z_i - z_n) / nominal unknown: the method is stiffly accurate and L-stable for
-    them too. A block has these equations alone (Hairer & Wanner, IV.5 and IV.8). State x = [q; v; z; lambda].
+    them too. A block has these equations alone (Hairer & Wanner, IV.5 and IV.8). State x = [q; v; z; lambda]. Newton's
+    method linearises once a step, and falls into one system for each eigenvalue of D, see `decoupled`.
 
     Args:
         dae: the equations.
@@ -67,6 +69,13 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
         collocated = [Zz[i] - weighted(A[i], flows) for i in range(s)]
         return ca.vertcat(*rows, *collocated), ca.vertcat(qn + Z[-1], hv[-1] / h, zn + nominal * Zz[-1], L[-1] / h**2)
 
+    def linearised(y: SX, at: SX) -> tuple[SX, ...]:
+        # columns q, v, a and z of the rows of a node; those of C^T L stand in C
+        columns = ca.horzsplit(ca.jacobian(node(y, at), y), [0, n, 2 * n, 3 * n, 3 * n + m + k, y.numel()])
+        ends = [0, n, n + 2 * m + k, n + 2 * m + k + n_z]
+        (B0, _, F0), (B1, C, F1), (B2, _, _), _, (Bz, _, Fz) = (ca.vertsplit(item, ends) for item in columns)
+        return B2, B1, B0, C[m:, :], Bz @ ca.diag(nominal), F1, F0, Fz @ ca.diag(nominal)
+
     # guess: Taylor's series of the motion from the start of the step
     an = problem.over_mass(qn)(problem.force(qn, vn, zn, t) - problem.C(qn, t).T @ lambda_n)
     guess = [c[i] * h * vn + (c[i] * h) ** 2 / 2 * an for i in range(s)]
@@ -87,6 +96,9 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
             points=[ca.vertcat(qn + Z[i], hv[i], gain[i], L[i], zn + nominal * Zz[i]) for i in range(s)],
             times=[t + c[i] * h for i in range(s)],
             node=node, finish=finish,
+            collocated=Collocated(
+                D, n, m, m + k, m + k, ca.vertcat(qn, h * vn, h**2 * an, h**2 * lambda_n, zn), off, linearised
+            ),
         ),
         read=ca.Function("read", [x, problem.p, t], [qn, vn, zn]),
         short=SHORT,

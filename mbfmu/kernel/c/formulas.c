@@ -3,20 +3,20 @@
  * Every function is pure: state in, state out, all memory from the caller. Included after lasting.c.
  */
 
-/* Whether a correction leaves at most an error, or no longer shrinks and is at most a size. */
-static int ends(double correction, double ratio, double error, double stalled) {
-    return (ratio < 1 && correction * ratio <= error * (1 - ratio)) || (ratio > 0.5 && correction <= stalled);
+/* Whether a correction leaves at most an error, or no longer shrinks (by a ratio) and is at most a size. */
+static int ends(double correction, double ratio, double still, double error, double stalled) {
+    return (ratio < 1 && correction * ratio <= error * (1 - ratio)) || (ratio > still && correction <= stalled);
 }
 
 /* Whether a correction that came after another leaves an error at round-off: see runtime.py. */
-static int at_rest(double correction, double last, const double *q, int n) {
+static int at_rest(double correction, double last, double still, const double *q, int n) {
     const double ratio = correction / last;
-    if (correction <= ROUND_OFF / 10 || ends(correction, ratio, ROUND_OFF, STALLED)) return 1;
+    if (correction <= ROUND_OFF / 10 || ends(correction, ratio, still, ROUND_OFF, STALLED)) return 1;
     if (!n) return 0;
     double lost = 0;
     for (int i = 0; i < n; ++i) lost += fabs(q[i]);
     lost *= HALF_UNIT;
-    return ends(correction, ratio, lost, STALLED_UNITS * lost);
+    return ends(correction, ratio, still, lost, STALLED_UNITS * lost);
 }
 
 /* Solve stage k of a formula with the arguments `in`, the last of which are the unknowns of all stages: guess them, then
@@ -27,12 +27,13 @@ static int solve_stage(const struct formula *f, int k, const double *const *in, 
     double *const z = m->z + f->place[k], *const status = m->status;
     double last = NAN, correction = NAN; /* the first pass has no rate of convergence */
     double *const guess[] = {z, k ? 0 : m->estimate}, *const next[] = {m->next, &correction};
-    int solved = 0;
+    int solved = 0, more = 1;
     follow_guess(f, k, in, m);
     f->guess[k](in, guess, m->w);
     if (!f->correct[k]) return OK; /* values that are only computed */
-    for (int pass = 0; pass < most && !solved; ++pass) {
-        f->correct[k](in, next, m->w);
+    prepare(f, k, in, m);
+    for (int pass = 0; pass < most && (!solved || more); ++pass) {
+        correct(f, k, in, next, m);
         status[S_ITERATIONS] += 1;
         if (!isfinite(correction)) {
             status[S_CORRECTION] = correction;
@@ -40,7 +41,10 @@ static int solve_stage(const struct formula *f, int k, const double *const *in, 
         }
         follow_correction(f, k, in, m);
         memcpy(z, m->next, sizeof(double) * f->size[k]);
-        solved = !fixed && at_rest(correction, last, in[0], pass < QUICK_CORRECTIONS ? 0 : f->coordinates);
+        const int counted = pass < QUICK_CORRECTIONS ? 0 : f->coordinates;
+        solved = solved || (!fixed && at_rest(correction, last, still_ratio(f, k), in[0], counted));
+        if (solved) more = wants_another(f, k, in, correction, last);
+        else if (!fixed) renew(f, k, in, correction / last, m);
         last = correction;
     }
     if (!fixed || correction > status[S_CORRECTION]) status[S_CORRECTION] = correction;

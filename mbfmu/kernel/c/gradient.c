@@ -81,11 +81,12 @@ static void retrace(struct walk *b, int k, int before) {
     int passes = 0;
     memcpy(solved, b->z + at, sizeof(double) * n);
     f->guess[k](b->in, (double *const[]){to, 0}, b->m->w);
+    prepare(f, k, b->in, b->m);
     for (; passes < MAX_CORRECTIONS; ++passes) {
         memcpy(b->z + at, to, sizeof(double) * n);
         to += n;
-        f->correct[k](b->in, (double *const[]){to, &correction}, b->m->w);
-        if (at_rest(correction, last, b->in[0], passes < QUICK_CORRECTIONS ? 0 : f->coordinates)) break;
+        correct(f, k, b->in, (double *const[]){to, &correction}, b->m);
+        if (at_rest(correction, last, still_ratio(f, k), b->in[0], passes < QUICK_CORRECTIONS ? 0 : f->coordinates)) break;
         last = correction;
     }
     for (; passes >= 0; --passes) {

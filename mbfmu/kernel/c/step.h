@@ -6,6 +6,7 @@
  *   NX NS NU NP NY NQV NZ                        sizes of x, s, u, p, y, [q; v; angles] and of all unknowns of a formula
  *   STAGES                                       most stages of a formula
  *   SZ_W                                         room to work of the largest generated function, or a variable of it
+ *   DECOUPLED_ROOM                               room that the linear algebra of decoupled nodes needs
  *   HELD_AT HELD                                 the entries of x that hold sampled inputs
  *   the codes, the entries of a status, and the limits of limits.py
  *
@@ -14,6 +15,7 @@
  *   samplings.c   with SAMPLED: blocks that compute now and then
  *   modes.c       with SWITCHED: modes of gaps and dry friction; events.c finds where they change
  *   short.c       with SHORT: steps that are followed by a new beginning
+ *   decoupled.c   with DECOUPLED: the linear algebra of a stage whose nodes are decoupled
  *   lasting.c     with LASTING: what a step leaves for the next one
  */
 #include <math.h>
@@ -29,7 +31,7 @@
 #define MAPPED (NX - 1) /* entries of x that a step maps; the last one is the step chosen last, 0 before the first */
 #define ROOM (NX > NQV + 1 ? NX : NQV + 1)
 #define TRIAL (2 * NZ + ROOM) /* memory to take a step in */
-#define WORK (2 * TRIAL + SZ_W)
+#define WORK (2 * TRIAL + DECOUPLED_ROOM + SZ_W)
 
 /* The arguments of a formula, and of what takes steps. */
 struct call {
@@ -49,7 +51,7 @@ struct span {
 struct tangent;
 
 struct memory {
-    double *w, *z, *next, *x;
+    double *w, *z, *next, *x, *factors;
     double *status;    /* counts, see runtime.py */
     double *estimate;  /* where the estimated error of a step goes; 0: it is not wanted */
     double *errors;    /* those of the run, see doubling.c; 0: they are not wanted */
@@ -71,7 +73,8 @@ static struct memory carve(double *work, double *status) {
     m.next = m.z + NZ;
     m.x = m.next + NZ;
     m.spare = m.x + ROOM;
-    m.w = m.spare + TRIAL;
+    m.factors = m.spare + TRIAL;
+    m.w = m.factors + DECOUPLED_ROOM;
     return m;
 }
 
