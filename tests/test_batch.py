@@ -21,7 +21,8 @@ from mechanisms import distant_arm
 import mbfmu
 from mbfmu.errors import ResultWarning, StartError, UnknownNameError, UsageError, ValueRangeError
 from mbfmu.kernel import vector
-from mbfmu.kernel.build.toolchain import INSTRUCTIONS, ROUNDED, built, cross, is_here, widths
+from mbfmu.kernel.build.platforms import is_here
+from mbfmu.kernel.build.toolchain import INSTRUCTIONS, ROUNDED, built, cross, widths
 from mbfmu.kernel.codegen import many_sources
 from mbfmu.kernel.emit import straight
 from mbfmu.kernel.emit.operations import OPERATIONS
@@ -131,10 +132,10 @@ def test_a_hundred_thousand_instances_have_the_bits_they_have_alone(model: str, 
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs the package ziglang")
-@pytest.mark.skipif(not is_here("linux64"), reason="compiles for Linux")
+@pytest.mark.skipif(not is_here("x86_64-linux"), reason="compiles for Linux")
 def test_another_compiler_gives_the_same_lanes_and_bits() -> None:
     prepared = prepare(mbfmu.load("slider_crank"), "rattle", {}, H)
-    path = built(many_sources(prepared.bundle, widths()), cross("linux64")[0], "kernel").path
+    path = built(many_sources(prepared.bundle, widths()), cross("x86_64-linux")[0], "kernel").path
     own = many_library(prepared.bundle)
     for width in widths():
         assert Many(str(path), 1, 1, width).in_lanes == Many(str(own), 1, 1, width).in_lanes

@@ -367,8 +367,8 @@ def test_a_guid_of_no_fmu_with_this_binary_is_refused(
 @pytest.mark.parametrize(
     ("back_end", "expected"),
     [
-        ("python", ["derive", "compile linux64", "start", "pack"]),
-        ("native", ["derive", "start", "write C", "compile linux64", "pack"]),
+        ("python", ["derive", "compile x86_64-linux", "start", "pack"]),
+        ("native", ["derive", "start", "write C", "compile x86_64-linux", "pack"]),
     ],
 )
 def test_an_export_tells_its_phases(back_end: str, expected: list[str], tmp_path: Path) -> None:

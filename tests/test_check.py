@@ -356,7 +356,12 @@ fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[], size
 FOREIGN = "darwin64" if sys.platform != "darwin" else "win64"
 ENDINGS = {"darwin64": ".dylib", "win64": ".dll"}
 PE = b"MZ" + bytes(58) + struct.pack("<I", 64) + b"PE\0\0" + struct.pack("<H", 0x8664)
-HEADS = {"darwin64": b"\xcf\xfa\xed\xfe" + bytes(60), "win64": PE, "linux64": b"\x7fELF\2" + bytes(60)}
+HEADS = {
+    "darwin64": b"\xcf\xfa\xed\xfe" + struct.pack("<I", 0x01000007) + bytes(60),
+    "win64": PE,
+    "linux64": b"\x7fELF\2\1" + bytes(12) + struct.pack("<H", 62) + bytes(60),
+    "aarch64-linux": b"\x7fELF\2\1" + bytes(12) + struct.pack("<H", 183) + bytes(60),
+}
 """What the libraries of platforms begin with."""
 SCRIPT = "resources/slave_0123abcd.py"
 DESCRIPTION = "modelDescription.xml"
@@ -604,6 +609,11 @@ PACKINGS: list[tuple[str, Callable[[Members], Members]]] = [
     ("binary-format", plus(LIBRARY, b"MZ")),
     ("binary-format", plus("binaries/linux32/swing.so", HEADS["win64"])),
     ("binary-format", plus("binaries/linux32/swing.so", HEADS["linux64"])),
+    (
+        "binary-format",
+        plus("binaries/win64/swing.dll", PE.replace(struct.pack("<H", 0x8664), struct.pack("<H", 0xAA64))),
+    ),
+    ("binary-format", plus("binaries/aarch64-linux/swing.so", HEADS["linux64"])),
     ("binary-format", plus("binaries/win32/swing.dll", HEADS["win64"])),
     ("module-name", plus("resources/model.py")),
     ("module-name", plus("resources/tools/__init__.py")),
@@ -861,8 +871,8 @@ TUPLE = "x86_64-windows" if sys.platform != "win32" else "x86_64-darwin"
 
 def still() -> Members:
     """Members of a good FMU of FMI 3.0 for another platform."""
-    ending = ".dll" if TUPLE.endswith("windows") else ".dylib"
-    return {DESCRIPTION: XML_3.encode(), f"binaries/{TUPLE}/native{ending}": b"x"}
+    foreign = "win64" if TUPLE.endswith("windows") else "darwin64"
+    return {DESCRIPTION: XML_3.encode(), f"binaries/{TUPLE}/native{ENDINGS[foreign]}": HEADS[foreign]}
 
 
 EDITS_3: list[tuple[str, str, str]] = [
@@ -912,6 +922,7 @@ def test_each_fault_in_a_description_of_fmi_3_breaks_its_own_rule(
 PACKINGS_3: list[tuple[str, Callable[[Members], Members]]] = [
     ("platform-tuple", plus("binaries/linux64/native.so")),
     ("platform-tuple", plus("binaries/x86_64-linux/other.so")),
+    ("binary-format", plus("binaries/aarch32-linux/native.so", HEADS["aarch64-linux"])),
     ("platform-tuple", lambda m: {DESCRIPTION: m[DESCRIPTION]}),
     ("build-description", plus("sources/native.c")),
 ]

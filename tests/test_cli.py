@@ -564,7 +564,7 @@ COMPLETIONS = {
     "mbfmu simulate two_link --coordinates ": {"absolute", "joint"},
     "mbfmu simulate two_link --coordinates joint:elbow,sh": {"joint:elbow,shoulder"},
     "mbfmu export two_link --backend ": {"python", "native"},
-    "mbfmu export two_link --backend native --platform d": {"darwin64"},
+    "mbfmu export two_link --backend native --platform d": {"darwin"},
     "mbfmu check two_link.fmu --skip gui": {"guid", "guid-mismatch"},
     "mbfmu simulate two_link --show elbow.a,shoulder.p": {"elbow.a,shoulder.phi"},
     "mbfmu view stewart --up ": {"x", "y", "z", "-x", "-y", "-z"},

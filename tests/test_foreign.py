@@ -577,7 +577,7 @@ def test_an_fmu_that_breaks_the_schema_runs_on_request(make: Maker) -> None:
 
 
 def test_a_library_for_another_processor_or_system_is_told_as_that(make: Maker) -> None:
-    for machine, name in ((183, "aarch64"), (40, "arm")):
+    for machine, name in ((183, "aarch64"), (40, "aarch32")):
         head = bytearray(make.library)
         head[18:20] = machine.to_bytes(2, "little")
         with pytest.raises(FmuError, match=rf"its library for {fmpy.platform} is for another processor \({name}, not "):

@@ -191,7 +191,7 @@ def test_processes_that_fill_the_cache_of_zig_at_once_do_not_disturb_each_other(
 import sys
 from mbfmu.kernel.build.toolchain import built, cross
 
-(compiler, *_) = cross("linux64")
+(compiler, *_) = cross("x86_64-linux")
 for round in range(2):
     name = f"part_{sys.argv[1]}_{round}"
     built({"one.c": f"int {name}(void) {{ return 1; }}\\n"}, compiler, name)

@@ -2,13 +2,14 @@
 
 import math
 import re
-import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from typing import Any
 
 from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable, Remark
 from mbfmu.fmi.archive import DESCRIPTION
+from mbfmu.fmi.binaries import ENOUGH, platforms_of
 from mbfmu.fmi.description import Fmu, FmuDescription, claims
 
 LOG_CATEGORIES = tuple(
@@ -28,14 +29,18 @@ LOG_CATEGORIES = tuple(
 )
 """Names of log categories that FMI 2.0 standardises."""
 
-LIBRARY_SUFFIXES = {"win": (".dll", ".lib"), "linux": (".so", ".a"), "darwin": (".dylib", ".a")}
-SHARED = {"win": ".dll", "linux": ".so", "darwin": ".dylib"}
-
-ELF, PE = b"\x7fELF", b"MZ"
-ELF_BITS = {1: "32", 2: "64"}
-PE_BITS = {0x14C: "32", 0x8664: "64", 0xAA64: "64"}
-MACH_BITS = {b"\xce\xfa\xed\xfe": "32", b"\xcf\xfa\xed\xfe": "64", b"\xca\xfe\xba\xbe": ""}
-"""'' for a library that serves several processors."""
+SUFFIXES = {"windows": (".dll", ".lib"), "linux": (".so", ".a"), "darwin": (".dylib", ".a")}
+"""Suffixes of libraries by system: of shared ones, then of static ones."""
+FOLDERS = {
+    f"{short}{bits}": f"{processor}-{system}"
+    for short, system in {"win": "windows", "linux": "linux", "darwin": "darwin"}.items()
+    for bits, processor in {"32": "x86", "64": "x86_64"}.items()
+}
+"""Platform tuples by the names of FMI 2.0, which stand for x86."""
+TUPLE = re.compile(
+    r"(aarch32|aarch64|riscv32|riscv64|x86|x86_64|ppc32|ppc64)-(darwin|linux|windows)(-[a-z][a-z0-9_]*)?"
+)
+"""Platform tuple of FMI 3.0: processor, system and, of static libraries, their interface."""
 
 StaticRule = Callable[[Fmu], Iterator[Finding]]
 """A rule on what the description of an FMU of FMI 2.0 says."""
@@ -75,39 +80,33 @@ def model_identifier(fmu: FmuDescription) -> Iterator[Finding]:
 def platform_binary(fmu: Fmu) -> Iterator[Finding]:
     """Each binaries/<platform> holds a library named modelIdentifier; without one there are sources."""
     for folder, files in sorted(fmu.platforms.items()):
-        kinds = [ends for start, ends in LIBRARY_SUFFIXES.items() if folder.startswith(start)]
-        suffixes = kinds[0] if kinds else {end for ends in LIBRARY_SUFFIXES.values() for end in ends}
+        match = TUPLE.fullmatch(FOLDERS.get(folder, folder))
         for identifier in fmu.identifiers:
-            wanted = {identifier + suffix for suffix in suffixes}
-            if not wanted.intersection(files):
+            wanted = {identifier + suffix for suffix in SUFFIXES[match[2]]} if match else {f"{identifier}.*"}
+            if not any(fnmatchcase(file, pattern) for file in files for pattern in wanted):
                 yield f"binaries/{folder} holds none of {', '.join(sorted(wanted))}", f"binaries/{folder}"
     if not fmu.platforms and not any(name.startswith("sources/") for name in fmu.archive.names):
         yield "the FMU has neither binaries nor sources; no master can run it", None
 
 
-def binary_format(fmu: Fmu) -> Iterator[Finding]:
-    """Each shared library is of its platform: ELF, PE or Mach-O, of 32 or 64 bits."""
+def binary_format(fmu: FmuDescription) -> Iterator[Finding]:
+    """Each shared library is for the system and the processor that the name of its folder says."""
     present = False
-    for system, suffix in SHARED.items():
-        for bits in ("32", "64"):
-            names = {f"binaries/{system}{bits}/{identifier}{suffix}" for identifier in fmu.identifiers}
-            for name in sorted(names & fmu.archive.names):
-                present = True
-                if _machine(fmu.archive.read(name, 4096)) not in {(system, bits), (system, "")}:
-                    yield f"'{name}' is no library for {system}{bits}", name
+    for folder in sorted(fmu.platforms):
+        expected = FOLDERS.get(folder, folder) if fmu.version == "2.0" else folder
+        match = TUPLE.fullmatch(expected)
+        if match is None or match[3]:
+            continue
+        names = {f"binaries/{folder}/{identifier}{SUFFIXES[match[2]][0]}" for identifier in fmu.identifiers}
+        for name in sorted(names & fmu.archive.names):
+            present = True
+            platforms = platforms_of(fmu.archive.read(name, ENOUGH))
+            if not platforms:
+                yield f"'{name}' is no shared library", name
+            elif expected not in platforms:
+                yield f"'{name}' is for {' and '.join(platforms)}, not for {expected}", name
     if not present:
         raise NotApplicable("there is no shared library for a standardised platform")
-
-
-def _machine(head: bytes) -> tuple[str, str]:
-    """Return system and bits of a library, by its first bytes."""
-    if head.startswith(ELF) and len(head) > 4:
-        return "linux", ELF_BITS.get(head[4], "?")
-    if head.startswith(PE) and len(head) >= 64:
-        (offset,) = struct.unpack_from("<I", head, 60)
-        if head[offset : offset + 4] == b"PE\0\0" and len(head) >= offset + 6:
-            return "win", PE_BITS.get(struct.unpack_from("<H", head, offset + 4)[0], "?")
-    return "darwin", MACH_BITS.get(head[:4], "?")
 
 
 def source_files(fmu: Fmu) -> Iterator[Finding]:

@@ -1,17 +1,14 @@
 """Rules on FMI 3.0: token, platform tuples, value references, model structure, clocks, sources."""
 
-import re
 from collections.abc import Callable, Collection, Iterator
 
 from mbfmu.checker import document
-from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable
+from mbfmu.checker.outcome import PRACTICE, Finding, NotApplicable, Remark
 from mbfmu.fmi.description import claims
 from mbfmu.fmi.description3 import CLOCK, FLOATS, Fmu3, Variable3
 
 Rule3 = Callable[[Fmu3], Iterator[Finding]]
 
-SUFFIXES = {"windows": (".dll", ".lib"), "linux": (".so", ".a"), "darwin": (".dylib", ".a")}
-TUPLE = re.compile(r"(aarch32|aarch64|x86|x86_64)-(darwin|linux|windows)(-[a-z][a-z0-9_]*)?")
 BUILD = "sources/buildDescription.xml"
 SECTIONS = ("Output", "ContinuousStateDerivative", "ClockedState", "InitialUnknown", "EventIndicator")
 PERIODIC = ("constant", "fixed", "tunable")
@@ -27,12 +24,16 @@ def instantiation_token(fmu: Fmu3) -> Iterator[Finding]:
 def platform_tuple(fmu: Fmu3) -> Iterator[Finding]:
     """Each binaries/<arch>-<sys> is a platform tuple with a library named modelIdentifier, or there are sources."""
     for folder, files in sorted(fmu.platforms.items()):
-        match = TUPLE.fullmatch(folder)
+        match = document.TUPLE.fullmatch(folder)
         if match is None:
-            yield f"binaries/{folder} is no platform tuple such as x86_64-linux", f"binaries/{folder}"
+            told = f"binaries/{folder} is no platform tuple such as x86_64-linux"
+            yield (
+                told if folder in document.FOLDERS else Remark(f"{told}, but a name of its vendor"),
+                f"binaries/{folder}",
+            )
             continue
         for identifier in fmu.identifiers:
-            wanted = {identifier + suffix for suffix in SUFFIXES[match[2]]}
+            wanted = {identifier + suffix for suffix in document.SUFFIXES[match[2]]}
             if not wanted.intersection(files):
                 yield f"binaries/{folder} holds none of {', '.join(sorted(wanted))}", f"binaries/{folder}"
     if not fmu.platforms and BUILD not in fmu.archive.names:
@@ -202,6 +203,7 @@ SHARED: tuple[tuple[Rule3, str], ...] = (
     (document.xml_encoding, "2.4"),
     (document.generation_date, "2.4.1"),
     (document.model_identifier, "2.4.2"),
+    (document.binary_format, "2.5.1"),
     (document.default_experiment, "2.4.6"),
     (document.stop_missing, PRACTICE),
     (document.log_category, "2.4.5"),

@@ -143,6 +143,8 @@ SENTENCES_3: Mapping[str, str] = MappingProxyType(
         "log-category": "The name attribute of <Category> must be unique with respect to all other elements"
         " of the <LogCategories> list.",
         "unit-definition": "The name of a Unit must be unique with respect to all other <Unit> elements.",
+        "binary-format": "The binaries must be placed in the respective <platformTuple> directory with the "
+        "general format <arch>-<sys>.",
         "platform-tuple": "The binaries must be placed in the respective <platformTuple> directory with the "
         "general format <arch>-<sys>.",
         "build-description": "A source code FMU contains the sources of the model in the sources directory "

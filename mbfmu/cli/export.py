@@ -66,8 +66,9 @@ class Form(OptionGroup):
         str | None,
         typer.Option(
             "--platform",
-            metavar="linux64|win64|darwin64|all",
-            help="platforms that the FMU runs on; default: this machine's; others need zig",
+            metavar="NAME,...|all",
+            help="platforms that the FMU runs on, such as x86_64-linux, aarch64-linux or win64; default: this "
+            "machine's; others need zig",
             autocompletion=complete.platforms,
         ),
     ] = None
@@ -119,7 +120,7 @@ def export(
 ) -> Report:
     """Write a model with its stepper as an FMU."""
     from mbfmu.base.files import ending_of
-    from mbfmu.fmu.export import PLATFORMS
+    from mbfmu.fmu.export import platforms_of
     from mbfmu.fmu.recipe import find_recipe
 
     if form.corrections is not None and not form.real_time:
@@ -137,13 +138,14 @@ def export(
     path = output or Path(f"{source.name}{'_inverse' if kind == 'inverse' else ''}.fmu")
     ending_of(path, (".fmu",))
     check_files(source, other=path, read=(recipe.model,))
+    platforms, notices = platforms_of(form.platform, form.backend, recipe.fmi) if form.platform else (None, ())
     mbfmu.export(
         mbfmu.load(recipe.model, {**recipe.values, **source.fixed}, source.guessed, source.robot),
         path,
         backend=form.backend,
         scalars=form.scalars,
         derivatives=not form.no_derivatives,
-        platforms=PLATFORMS.get(form.backend) if form.platform == "all" else form.platform and (form.platform,),
+        platforms=platforms,
         energy_balance=energy_balance,
         choose=choose or (),
         kind=kind,
@@ -151,4 +153,4 @@ def export(
         progress=tell,
         **recipe.choices(),
     )
-    return Report({"model": recipe.model, "backend": form.backend, **recipe.choices()}, wrote=(path,))
+    return Report({"model": recipe.model, "backend": form.backend, **recipe.choices()}, wrote=(path,), notices=notices)

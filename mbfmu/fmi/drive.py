@@ -24,6 +24,7 @@ from fmpy.fmi2 import fmi2Discard, fmi2LastSuccessfulTime
 from fmpy.simulation import apply_start_values, settable_in_initialization_mode, settable_in_instantiated
 from fmpy.util import add_remoting, can_simulate
 
+from mbfmu.fmi.binaries import ENOUGH, platforms_of
 from mbfmu.fmi.calls import Ended, Scalars
 from mbfmu.fmi.events import PERIODIC, TOUCH, Endless, Events
 from mbfmu.fmi.instance import Messages, instantiate, step
@@ -35,8 +36,6 @@ from mbfmu.fmi.scalars import scalars
 
 PAUSE = 0.1
 """Seconds between two lines of progress."""
-PROCESSORS = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv"}
-"""Names of processors by their numbers in the format ELF."""
 PATIENCE = 0.002
 """Longest time between two checks whether the next plan or the next rows of inputs are there, s."""
 BRIEFLY = 5e-5
@@ -311,24 +310,21 @@ def _stepped(
 
 
 def _check_processor(folder: str, identifier: str) -> None:
-    """Raise a Failure if the library of an FMU is of the format ELF for another processor than this process."""
+    """Raise a Failure if the library of an FMU is for another processor than this process, on the same system."""
     for platform in (fmpy.platform, fmpy.platform_tuple):
         path = Path(folder, "binaries", platform, identifier + fmpy.sharedLibraryExtension)
         if path.is_file():
-            heads = [_head(path), _head(Path(sys.executable))]
-            if all(head.startswith(b"\x7fELF") for head in heads) and len({_processor(head) for head in heads}) > 1:
-                names = [PROCESSORS.get(machine, f"number {machine}") for _, machine in map(_processor, heads)]
+            (its, system), (own, same) = (_processors(file) for file in (path, Path(sys.executable)))
+            if system == same and its and own and not its & own:
+                names = ["/".join(sorted(processors)) for processors in (its, own)]
                 raise Failure(f": its library for {platform} is for another processor ({names[0]}, not {names[1]})")
 
 
-def _head(path: Path) -> bytes:
+def _processors(path: Path) -> tuple[set[str], str]:
+    """Return the processors that a file is for, and their system; both are empty for a file of unknown format."""
     with path.open("rb") as file:
-        return file.read(20)
-
-
-def _processor(head: bytes) -> tuple[int, int]:
-    """Return class (bits) and machine of a file of the format ELF, by its first bytes."""
-    return head[4], int.from_bytes(head[18:20], "little" if head[5] == 1 else "big")
+        named = [name.partition("-") for name in platforms_of(file.read(ENOUGH))]
+    return {processor for processor, _, _ in named}, next((system for _, _, system in named), "")
 
 
 def _step_over(events: Events, time: float, size: float) -> None:

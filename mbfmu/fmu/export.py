@@ -23,13 +23,24 @@ from mbfmu.fmu.description import Binary, Header, check_texts, model_description
 from mbfmu.fmu.description3 import build_description, model_description3
 from mbfmu.fmu.documentation import documentation
 from mbfmu.fmu.interface import SETTING, Interface, interface
-from mbfmu.fmu.native import PLATFORMS as NATIVE_PLATFORMS
-from mbfmu.fmu.native import VERSIONS, Native, common_code, compiling, default_platforms, native_members
+from mbfmu.fmu.native import (
+    NAMES,
+    VERSIONS,
+    Native,
+    common_code,
+    compiling,
+    default_platforms,
+    named_platforms,
+    native_members,
+    unnamed_platforms,
+)
 from mbfmu.fmu.native.shell import shell_libraries
 from mbfmu.fmu.picture import PlaneDrawing, drawing, png
 from mbfmu.fmu.terminals import FOLDER, terminals_and_icons
 from mbfmu.kernel import at_once, load, vector
-from mbfmu.kernel.build.toolchain import Library, is_here
+from mbfmu.kernel.build.platforms import PLATFORMS as EVERY
+from mbfmu.kernel.build.platforms import is_here
+from mbfmu.kernel.build.toolchain import Library
 from mbfmu.model import Model, System, flatten, guess
 from mbfmu.model.library import model_of
 from mbfmu.prepared import settings
@@ -38,10 +49,10 @@ from mbfmu.stepper import Choice
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive: the same input gives the same bytes."""
-BINARIES = {"linux64": "libpythonfmu-export.so", "win64": "pythonfmu-export.dll"}
-"""The loaders pythonfmu ships, by FMI platform."""
-PLATFORMS = {"python": tuple(BINARIES), "native": NATIVE_PLATFORMS}
-"""FMI platforms that each back end can be exported for."""
+BINARIES = {"x86_64-linux": "libpythonfmu-export.so", "x86_64-windows": "pythonfmu-export.dll"}
+"""The loaders pythonfmu ships, by platform."""
+PLATFORMS = {"python": tuple(BINARIES), "native": tuple(EVERY)}
+"""Platforms that each back end can be exported for."""
 KINDS = {"cs": ("cs",), "me": ("me",), "both": ("cs", "me"), "inverse": ("cs",)}
 """Kinds of an FMU, each with its uses: co-simulation, model exchange; the last one is of the inverse dynamics."""
 DERIVE, START, WRITE, PACK = "derive", "start", "write C", "pack"
@@ -118,7 +129,8 @@ class ExportArguments:
     platforms: Annotated[
         Sequence[str] | None,
         Described(
-            "platforms that the FMU runs on, of `PLATFORMS`; None: this machine's, as others need the package ziglang"
+            "platforms that the FMU runs on, of `PLATFORMS`, or by the names of their folders in FMI 2.0 and 3.0; "
+            "None: this machine's, as others need the package ziglang"
         ),
     ] = None
     real_time: Annotated[
@@ -224,13 +236,29 @@ def _platforms(request: ExportArguments) -> Sequence[str]:
     """
     known = PLATFORMS[request.backend]
     if request.platforms is None:
-        return [name for name in default_platforms() if name in known] or ["linux64"]
+        return [name for name in default_platforms() if name in known] or ["x86_64-linux"]
     for name in request.platforms:
-        if name not in known:
+        if NAMES.get(name) not in known:
             native = request.backend == "native"
             who = "the native back end makes no binary" if native else "pythonfmu has no loader"
-            raise UsageError(f"{who} for '{name}'; {nearest(name, known)}")
-    return request.platforms
+            raise UsageError(f"{who} for '{name}'; {nearest(name, (one for one in NAMES if NAMES[one] in known))}")
+    return list(dict.fromkeys(NAMES[name] for name in request.platforms))
+
+
+def platforms_of(names: str, backend: str, fmi: str) -> tuple[Sequence[str], tuple[str, ...]]:
+    """Return the platforms that a list of names stands for, and a sentence for each whose folder FMI does not name.
+
+    Args:
+        names: with commas between them; ``all``: each for which the version of FMI has a name.
+        backend: the back end.
+        fmi: version of FMI; of one that there is not, nothing is known.
+    """
+    if fmi not in VERSIONS:
+        return (), ()
+    if names == "all":
+        return [name for name in named_platforms(fmi) if name in PLATFORMS.get(backend, ())], ()
+    listed = [name.strip() for name in names.split(",")]
+    return listed, unnamed_platforms(fmi, (NAMES[name] for name in listed if name in NAMES))
 
 
 def _check_stepping(request: ExportArguments) -> None:
@@ -424,7 +452,8 @@ def _python(
     header = dataclasses.replace(header, steps=Binary(identifier))
     members = {**members, **_pythonfmu(identifier, tuple(libraries))}
     for platform, library in libraries.items():
-        members[f"resources/core/{platform}{library.path.suffix}"] = library.content
+        (folder,) = VERSIONS["2.0"].tuples[platform]
+        members[f"resources/core/{folder}{library.path.suffix}"] = library.content
     settings = tuple(item.start or 0.0 for item in table.variables if item.kind == SETTING)
     slave, loader = (files("mbfmu.fmu").joinpath(f"{name}.py").read_text("utf-8") for name in ("slave", "loader"))
     slave = slave.replace("SETTINGS: tuple[float, ...] = ()", f"SETTINGS: tuple[float, ...] = {settings!r}")
@@ -449,10 +478,11 @@ def _pythonfmu(identifier: str, platforms: Sequence[str]) -> dict[str, bytes]:
     members = {f"resources/pythonfmu/{file.name}": file.read_bytes() for file in sorted(package.glob("*.py"))}
     for platform in platforms:
         name = BINARIES[platform]
-        loader = package / "resources" / "binaries" / platform / name
+        (folder,) = VERSIONS["2.0"].tuples[platform]
+        loader = package / "resources" / "binaries" / folder / name
         if not loader.is_file():
             raise FmuError(f"pythonfmu in '{package}' has no loader for {platform}: install it again")
-        members[f"binaries/{platform}/{identifier}{loader.suffix}"] = loader.read_bytes()
+        members[f"binaries/{folder}/{identifier}{loader.suffix}"] = loader.read_bytes()
     return members
 
 

@@ -1,13 +1,25 @@
 """The native back end: the kernel behind the FMI functions in C, compiled for one platform or several."""
 
 from mbfmu.fmu.native.build import (
-    PLATFORMS,
+    NAMES,
     VERSIONS,
     Native,
     common_code,
     compiling,
     default_platforms,
+    named_platforms,
     native_members,
+    unnamed_platforms,
 )
 
-__all__ = ["PLATFORMS", "VERSIONS", "Native", "common_code", "compiling", "default_platforms", "native_members"]
+__all__ = [
+    "NAMES",
+    "VERSIONS",
+    "Native",
+    "common_code",
+    "compiling",
+    "default_platforms",
+    "named_platforms",
+    "native_members",
+    "unnamed_platforms",
+]

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.resources import files
@@ -15,13 +15,13 @@ from mbfmu.fmu.interface import SETTING, Interface, interface
 from mbfmu.fmu.native.tables import arrays_header, guid_header, model_header, variables_header
 from mbfmu.kernel import Bundle, describe
 from mbfmu.kernel.build.mach_o import universal
-from mbfmu.kernel.build.toolchain import TARGETS, BuildError, Toolchain, built, cross, host, is_here
+from mbfmu.kernel.build.platforms import PLATFORMS, is_here, platform_here, processor
+from mbfmu.kernel.build.toolchain import BuildError, Toolchain, built, cross, host
 from mbfmu.kernel.codegen import clock_source, native_sources
 from mbfmu.kernel.exchange import exchange
 from mbfmu.kernel.tangent import exchange_tangents, tangents
 from mbfmu.prepared.prepare import Prepared
 
-PLATFORMS = tuple(TARGETS)
 CORE = ("core.h", "core.c", "texts.h", "suspects.h", "categories.h")
 """Names of the C files of a native FMU that are the same in every version of FMI."""
 EXCHANGE = "exchange.c"
@@ -38,30 +38,62 @@ class Version:
         shim: names of the files with its functions.
         standard: names of the headers of the standard, which are unchanged.
         tuples: names of the folders in binaries/, by platform; of several, each is for one processor.
+        unnamed: platforms for which the version has no name of its own.
     """
 
     shim: tuple[str, ...]
     standard: tuple[str, ...]
     tuples: Mapping[str, tuple[str, ...]]
+    unnamed: tuple[str, ...]
 
 
+ELSEWHERE = {
+    "aarch64-linux": ("aarch64-linux",),
+    "armv7-linux": ("aarch32-linux",),
+    "riscv64-linux": ("riscv64-linux",),
+    "wasm32": ("wasm32",),
+}
+"""Folders of the platforms that have the same in both versions: FMI 2.0.4 takes the names of FMI 3.0 where it has none
+(2.3), and both allow vendors names of their own."""
 VERSIONS = {
     "2.0": Version(
         ("fmi2.c", "prefix.h"),
         ("fmi2Functions.h", "fmi2FunctionTypes.h", "fmi2TypesPlatform.h"),
-        {name: (name,) for name in TARGETS},
+        {
+            "x86_64-linux": ("linux64",),
+            "x86-linux": ("linux32",),
+            "x86_64-windows": ("win64",),
+            "x86-windows": ("win32",),
+            "darwin": ("darwin64",),
+            **ELSEWHERE,
+        },
+        tuple(ELSEWHERE),
     ),
     "3.0": Version(
         ("fmi3.c",),
         ("fmi3Functions.h", "fmi3FunctionTypes.h", "fmi3PlatformTypes.h"),
         {
-            "linux64": ("x86_64-linux",),
-            "win64": ("x86_64-windows",),
-            "darwin64": ("x86_64-darwin", "aarch64-darwin"),
+            "x86_64-linux": ("x86_64-linux",),
+            "x86-linux": ("x86-linux",),
+            "x86_64-windows": ("x86_64-windows",),
+            "x86-windows": ("x86-windows",),
+            "darwin": ("x86_64-darwin", "aarch64-darwin"),
+            **ELSEWHERE,
         },
+        ("wasm32",),
     ),
 }
 """Versions of FMI by name."""
+NAMES = {
+    **{folder: name for form in VERSIONS.values() for name, folders in form.tuples.items() for folder in folders},
+    **{name: name for name in PLATFORMS},
+}
+"""Platforms by each of their names: their own, and those of their folders in each version of FMI."""
+LOOKS = {
+    "aarch64-linux": "; FMPy looks into linux64 there, and finds the library of --fmi 3.0",
+    "wasm32": ", for hosts that call the functions of the standard in WebAssembly",
+}
+"""Who looks into the folder of a platform without a name."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +217,23 @@ def common_code(parts: Sequence[Native]) -> str:
 
 def default_platforms() -> tuple[str, ...]:
     """Return the platforms that need no compiler but this machine's: its own."""
-    return tuple(name for name in PLATFORMS if is_here(name)) or ("linux64",)
+    return (platform_here(),) if platform_here() in PLATFORMS else ("x86_64-linux",)
+
+
+def named_platforms(fmi: str) -> tuple[str, ...]:
+    """Return the platforms for which a version of FMI has a name of its own."""
+    return tuple(name for name in PLATFORMS if name not in VERSIONS[fmi].unnamed)
+
+
+def unnamed_platforms(fmi: str, platforms: Iterable[str]) -> tuple[str, ...]:
+    """Return for each platform without a name of its own in a version of FMI where its library is, as a sentence."""
+    form = VERSIONS[fmi]
+    return tuple(
+        f"FMI {fmi} has no name for {name}: its library is in binaries/{form.tuples[name][0]}"
+        f"{', as FMI 2.0.4 says' if name not in VERSIONS['3.0'].unnamed else ''}{LOOKS.get(name, '')}"
+        for name in platforms
+        if name in form.unnamed
+    )
 
 
 def compiling(platform: str) -> str:
@@ -207,7 +255,7 @@ def native_members(
         sources: all sources by name, model.h included.
         identifier: name of the binaries.
         folder: prefix of the names of the sources in the folder sources, empty or such as ``me/``.
-        platforms: names of `PLATFORMS`.
+        platforms: names of platforms.
         tell: called with the name of each phase that begins.
         tuples: names of the folders in binaries/, of a `Version`.
 
@@ -222,12 +270,13 @@ def native_members(
             libraries = [built(sources, toolchain, identifier).content for toolchain in compilers]
         except BuildError as error:
             raise FmuError(f"the C compiler for {platform} failed: {error}") from None
-        if len(tuples[platform]) == 1 and len(libraries) > 1:
+        folders = tuples[platform]
+        if len(folders) < len(libraries):
             libraries = [universal(libraries)]
-        for folder, content in zip(
-            tuples[platform], libraries, strict=False
-        ):  # this machine's compiler makes the first
-            members[f"binaries/{folder}/{identifier}{compilers[0].suffix}"] = content
+        elif len(folders) > len(libraries):  # this machine's compiler makes that of its processor
+            folders = tuple(name for name in folders if name.startswith(processor()))
+        for name, content in zip(folders, libraries, strict=True):
+            members[f"binaries/{name}/{identifier}{compilers[0].suffix}"] = content
     return members
 
 

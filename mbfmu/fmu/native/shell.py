@@ -8,7 +8,8 @@ from mbfmu.errors import FmuError
 from mbfmu.fmu.interface import Interface
 from mbfmu.fmu.native.build import compiling, state_owner, toolchains
 from mbfmu.fmu.native.tables import model_header, variables_header
-from mbfmu.kernel.build.toolchain import BuildError, Library, Toolchain, ahead, built, host, is_here
+from mbfmu.kernel.build.platforms import is_here
+from mbfmu.kernel.build.toolchain import BuildError, Library, Toolchain, ahead, built, host
 from mbfmu.kernel.codegen import linked_sources
 from mbfmu.kernel.loading import compiler_for_kernels
 from mbfmu.prepared.prepare import Prepared
@@ -48,7 +49,7 @@ def shell_libraries(
         prepared: the model with its stepper.
         identifier: its name as a C identifier.
         table: its variables.
-        platforms: names of FMI platforms.
+        platforms: names of platforms.
         tell: called with the name of each phase that begins.
 
     Raises:

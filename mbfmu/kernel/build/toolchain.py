@@ -23,6 +23,7 @@ from weakref import WeakSet
 from mbfmu.base import extras
 from mbfmu.base.cache import cache_folder, check_folder, keep, list_folder, passing_folder, verified
 from mbfmu.errors import MbfmuError, UsageError
+from mbfmu.kernel.build.platforms import PLATFORMS, SUFFIXES, platform_here, processor
 
 EARLY = 50_000
 """Characters of a source file from which it is compiled while others are written: shorter ones take no time."""
@@ -55,20 +56,12 @@ LEVEL = "MBFMU_OPTIMIZATION"
 """Environment variable that sets one level of optimisation, 0 to 3, for every file, whatever its size."""
 PARTS = ("b", "o", "z")
 """Folders of zig's cache whose files never change."""
-TARGETS = {
-    "linux64": (("x86_64-linux-gnu.2.17",), ".so"),
-    "win64": (("x86_64-windows-gnu",), ".dll"),
-    "darwin64": (("x86_64-macos.11.0", "aarch64-macos.11.0"), ".dylib"),
-}
-"""Zig's names of the processors of each FMI platform, and the suffix of the platform's libraries."""
 REMEDIES = {
     "linux": "install gcc, such as by `apt install gcc libc6-dev` or `dnf install gcc`, or zig",
     "darwin": "install the command line tools by `xcode-select --install`, or zig",
     "win32": "install zig",
 }
 """Advice on how to get a C compiler, by `sys.platform`; the command that installs zig follows."""
-PROCESSORS = {"amd64": "x86_64", "arm64": "aarch64"}
-"""Zig's names of processors whose name in `platform.machine()` differs."""
 ROUNDED = "-ffp-contract=off"
 """Flag that keeps compilers from computing a * b + c with a single rounding, which not every processor does."""
 GNU = "Free Software Foundation"
@@ -86,10 +79,6 @@ FREESTANDING = ("limits.h", "math.h", "stdint.h", "stdio.h", "stdlib.h", "string
 """Headers of the C library that kernels and the core of FMUs include, in the folder of that name for `tcc`."""
 SLOWER = "kernels of tcc take three to five times as long for a step as those of other compilers"
 """Consequence, for a user, of a kernel that no other compiler made."""
-HERE = {"linux": "linux64", "darwin": "darwin64", "win32": "win64"}
-"""FMI platform of this machine, by `sys.platform`."""
-
-
 INSTRUCTIONS = {"lanes_4.c": ("-mavx2",), "lanes_8.c": ("-mavx512f", "-mavx512dq", UNPAIRED)}
 """Flags for instructions that not every processor of a kind has, by the file that is compiled with them; such code runs
 where the processor has them."""
@@ -122,7 +111,7 @@ class Toolchain:
         version: the version that it prints.
         suffix: suffix of a shared library.
         compiling: flags for compiling, besides the optimisation.
-        linking: flags for linking.
+        linking: flags for linking objects to a library.
         optimisation: flag for every file; empty where the size of each decides.
         processor: name and features of the only processor that its code is for; empty: any of a kind.
         headers: texts of the C library's headers that come with it; empty: it takes this machine's.
@@ -162,21 +151,18 @@ def host() -> Toolchain | None:
     Raises:
         UsageError: the environment variable `LEVEL` holds no level of optimisation.
     """
-    here = HERE.get(sys.platform, "linux64")
-    suffix = TARGETS[here][1]
     if sys.platform != "win32":
         named = os.environ.get("CC")
         candidates = [[named], named.split()] if named else [["cc"], ["gcc"], ["clang"]]
         command = next((words for words in candidates if words and shutil.which(words[0])), None)
         if command is not None:
             path, *options = str(shutil.which(command[0])), *command[1:]
-            return Toolchain((path, *options), _version(path, *options), suffix, ("-fPIC", ROUNDED), ("-lm",), _level())
+            suffix, flags = SUFFIXES.get(sys.platform, ".so"), ("-fPIC", ROUNDED)
+            return Toolchain((path, *options), _version(path, *options), suffix, flags, ("-shared", "-lm"), _level())
         if named:
             return None
-    if not _has_zig():
-        return None
-    machine = platform.machine().lower()
-    return _zig(here, TARGETS[here][0][0].replace("x86_64", PROCESSORS.get(machine, machine)))
+    compilers = cross(platform_here()) if platform_here() in PLATFORMS else ()
+    return next((one for one in compilers if _target(one).startswith(processor())), next(iter(compilers), None))
 
 
 @cache
@@ -200,12 +186,12 @@ def remedy() -> str:
 
 
 def cross(name: str) -> tuple[Toolchain, ...]:
-    """Return zig as a compiler for each processor of an FMI platform; empty unless the package ziglang is installed.
+    """Return zig as a compiler for each processor of one of `PLATFORMS`; empty unless the package ziglang is installed.
 
     Raises:
         UsageError: the environment variable `LEVEL` holds no level of optimisation.
     """
-    return tuple(_zig(name, target) for target in TARGETS[name][0]) if _has_zig() else ()
+    return tuple(_zig(name, target) for target in PLATFORMS[name].targets) if _has_zig() else ()
 
 
 def _has_zig() -> bool:
@@ -214,16 +200,21 @@ def _has_zig() -> bool:
 
 
 def _zig(name: str, target: str) -> Toolchain:
-    """Return zig as a compiler for an FMI platform and one of zig's targets."""
-    position = () if name == "win64" else ("-fPIC",)
+    """Return zig as a compiler for one of `PLATFORMS` and one of its targets."""
+    made = PLATFORMS[name]
     return Toolchain(
         (sys.executable, "-m", "ziglang", "cc", "-target", target),
         f"ziglang {version('ziglang')}",
-        TARGETS[name][1],
-        ("-g0", "-fno-sanitize=undefined", ROUNDED, UNPAIRED, *position),
-        ("-s",) if name == "win64" else ("-lm", "-s"),
+        made.suffix,
+        ("-g0", "-fno-sanitize=undefined", ROUNDED, UNPAIRED, *made.compiling),
+        made.linking,
         _level(),
     )
+
+
+def _target(compiler: Toolchain) -> str:
+    """Return the target of zig as a compiler."""
+    return compiler.command[-1]
 
 
 def _level() -> str:
@@ -254,7 +245,7 @@ def tcc() -> Toolchain | None:
         f"tcc {hashlib.sha256(Path(tcc_bin_path()).read_bytes()).hexdigest()}",  # its version takes 6 ms to be found
         ".dll" if windows else ".so",
         ("-nostdinc", f"-I{headers}", f"-I{folder}/include"),
-        () if windows else ("-nostdlib", "-Wl,-Bsymbolic", f"{folder}/libtcc1.a"),
+        ("-shared",) if windows else ("-shared", "-nostdlib", "-Wl,-Bsymbolic", f"{folder}/libtcc1.a"),
         "-O0",
         headers="".join(headers.joinpath(name).read_text(encoding="utf-8") for name in FREESTANDING),
     )
@@ -288,11 +279,6 @@ def unoptimised() -> Toolchain | None:
 def widths() -> tuple[int, ...]:
     """Return the numbers of lanes that kernels for many instances have on this kind of processor."""
     return (2, 4, 8) if platform.machine().lower() in {"x86_64", "amd64"} else (2,)
-
-
-def is_here(name: str) -> bool:
-    """Return whether libraries for an FMI platform run on this machine."""
-    return HERE.get(sys.platform) == name and platform.machine().lower() in {"x86_64", "amd64"}
 
 
 @dataclass(frozen=True)
@@ -470,7 +456,7 @@ def _compiled(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun
             (Path(scratch) / file).write_text(text, encoding="utf-8")
         made = f"{name}{toolchain.suffix}"
         compiling = [_compiling(toolchain, file, flags[file]) for file in flags if file not in running]
-        linking = [*toolchain.command, "-shared", "-o", made, *(f"{file}.o" for file in flags), *toolchain.linking]
+        linking = [*toolchain.command, "-o", made, *(f"{file}.o" for file in flags), *toolchain.linking]
         lasting = _folders()[-1]
         zigs = lasting / "zig"
         environment = {**os.environ, "ZIG_LOCAL_CACHE_DIR": f"{scratch}/zig", "TMPDIR": scratch}
