@@ -15,6 +15,11 @@ from masters import Unpacked
 
 import mbfmu
 from mbfmu.base.cache import cache_folder
+from mbfmu.checker import report
+from mbfmu.checker.document import FOLDERS
+from mbfmu.fmi.binaries import platforms_of
+from mbfmu.fmu.export import platforms_of as requested
+from mbfmu.fmu.native import NAMES, VERSIONS
 from mbfmu.kernel.build.platforms import PLATFORMS, is_here
 from mbfmu.kernel.build.toolchain import LEVEL, alone
 
@@ -142,6 +147,30 @@ def elsewhere(model: str, platform: str, level: str) -> list[str]:
     return printed([program, *emulator.options, *hosts], fmu)
 
 
+def test_a_platform_is_called_by_its_name_or_by_its_folder_in_either_version() -> None:
+    for form in VERSIONS.values():
+        assert set(form.tuples) == set(PLATFORMS)
+        for name, folders in form.tuples.items():
+            assert {NAMES[each] for each in (name, *folders)} == {name}
+    path = exported(MODELS[0], "x86_64-linux", os.environ.get(LEVEL, "")).folder.parent / "again.fmu"
+    mbfmu.export(MODELS[0], path, backend="native", platforms=["linux64", "x86_64-linux"])
+    assert path.read_bytes() == (path.parent / f"{MODELS[0]}.fmu").read_bytes()
+
+
+def test_all_stands_for_the_platforms_that_a_version_names_and_the_folders_of_others_are_told() -> None:
+    assert requested("all", "python", "2.0") == (["x86_64-linux", "x86_64-windows"], ())
+    assert requested("all", "native", "2.0")[0] == [
+        name for name, folders in VERSIONS["2.0"].tuples.items() if folders[0] in FOLDERS
+    ]
+    assert requested("all", "native", "3.0")[0] == [name for name in PLATFORMS if name != "wasm32"]
+    names, told = requested("aarch64-linux, win32,wasm32", "native", "2.0")
+    assert names == ["aarch64-linux", "win32", "wasm32"]
+    assert [text.partition(" in ")[2].partition(",")[0] for text in told] == [
+        "binaries/aarch64-linux", "binaries/wasm32"
+    ]  # fmt: skip
+    assert requested("aarch32-linux,x86_64-darwin", "native", "3.0") == (["aarch32-linux", "x86_64-darwin"], ())
+
+
 QUICK = ("aarch64-linux", "armv7-linux", "riscv64-linux", "x86-linux")
 """Platforms whose C library zig need not compile."""
 
@@ -152,6 +181,14 @@ QUICK = ("aarch64-linux", "armv7-linux", "riscv64-linux", "x86-linux")
 def test_a_library_without_optimisation_has_the_bits_and_states_of_this_machine_s(platform: str) -> None:
     level = os.environ.get(LEVEL, "")
     assert elsewhere(MODELS[0], platform, level) == expected(MODELS[0], level)
+    fmu = exported(MODELS[0], platform, level)
+    (folder,) = VERSIONS["2.0"].tuples[platform]
+    (name,) = VERSIONS["3.0"].tuples[platform]
+    assert library(fmu).parent.name == folder
+    assert platforms_of(library(fmu).read_bytes()) == (name,)
+    judged = {item.rule: item.status for item in report(fmu.folder.parent / f"{MODELS[0]}.fmu")}
+    assert judged["platform-binary"] == "pass"
+    assert judged["binary-format"] == ("pass" if platform != "wasm32" else "not applicable")
 
 
 @pytest.mark.further

@@ -93,7 +93,7 @@ LOOKS = {
     "aarch64-linux": "; FMPy looks into linux64 there, and finds the library of --fmi 3.0",
     "wasm32": ", for hosts that call the functions of the standard in WebAssembly",
 }
-"""Who looks into the folder of a platform without a name."""
+"""Importing tools that look into the folder of a platform without a name."""
 
 
 @dataclass(frozen=True)
