@@ -173,12 +173,12 @@ def test_two_fmus_are_linked_into_one_program_by_their_prefixes(tmp_path: Path) 
 
 
 def test_names_of_any_letters_are_safe_in_the_tables(tmp_path: Path) -> None:
-    from mbfmu.fmu.native.tables import _text
+    from mbfmu.fmu.native.tables import c_text
 
     name = 'a"b\\c??/d%n é\t1'
     program = tmp_path / "text"
     (tmp_path / "text.c").write_text(
-        f"#include <stdio.h>\nint main(void) {{ fputs({_text(name)}, stdout); return 0; }}"
+        f"#include <stdio.h>\nint main(void) {{ fputs({c_text(name)}, stdout); return 0; }}"
     )
     subprocess.run(
         ["gcc", "-std=c99", "-Wall", "-Werror", "-trigraphs", "text.c", "-o", "text"], cwd=tmp_path, check=True

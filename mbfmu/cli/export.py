@@ -109,9 +109,9 @@ def export(
         str,
         typer.Option(
             "--kind",
-            metavar="cs|me|both|inverse",
+            metavar="cs|me|both|inverse|c",
             help="co-simulation, model exchange (native only) or both; or co-simulation with the motions of all joints "
-            "in, efforts and reactions out",
+            "in, efforts and reactions out; c: no FMU but plain C for a controller, in a .zip file",
             autocompletion=complete.kinds,
         ),
     ] = "cs",
@@ -120,7 +120,7 @@ def export(
 ) -> Report:
     """Write a model with its stepper as an FMU."""
     from mbfmu.base.files import ending_of
-    from mbfmu.fmu.export import platforms_of
+    from mbfmu.fmu.export import ADDED, PLAIN, platforms_of
     from mbfmu.fmu.recipe import find_recipe
 
     if form.corrections is not None and not form.real_time:
@@ -135,8 +135,8 @@ def export(
         coordinates=run.coordinates,
         fmi=form.fmi,
     )
-    path = output or Path(f"{source.name}{'_inverse' if kind == 'inverse' else ''}.fmu")
-    ending_of(path, (".fmu",))
+    path = output or Path(f"{source.name}{ADDED.get(kind, '.fmu')}")
+    ending_of(path, (".zip",) if kind == PLAIN else (".fmu",))
     check_files(source, other=path, read=(recipe.model,))
     platforms, notices = platforms_of(form.platform, form.backend, recipe.fmi) if form.platform else (None, ())
     mbfmu.export(

@@ -36,6 +36,7 @@ from mbfmu.fmu.native import (
 )
 from mbfmu.fmu.native.shell import shell_libraries
 from mbfmu.fmu.picture import PlaneDrawing, drawing, png
+from mbfmu.fmu.plain import plain_members
 from mbfmu.fmu.terminals import FOLDER, terminals_and_icons
 from mbfmu.kernel import at_once, load, vector
 from mbfmu.kernel.build.platforms import PLATFORMS as EVERY
@@ -53,8 +54,12 @@ BINARIES = {"x86_64-linux": "libpythonfmu-export.so", "x86_64-windows": "pythonf
 """The loaders pythonfmu ships, by platform."""
 PLATFORMS = {"python": tuple(BINARIES), "native": tuple(EVERY)}
 """Platforms that each back end can be exported for."""
-KINDS = {"cs": ("cs",), "me": ("me",), "both": ("cs", "me"), "inverse": ("cs",)}
-"""Kinds of an FMU, each with its uses: co-simulation, model exchange; the last one is of the inverse dynamics."""
+PLAIN = "c"
+"""Kind of export that is no FMU but plain C for a controller."""
+KINDS = {"cs": ("cs",), "me": ("me",), "both": ("cs", "me"), "inverse": ("cs",), PLAIN: ("cs",)}
+"""Kinds of an FMU, each with its uses: co-simulation, model exchange; `inverse` is of the inverse dynamics."""
+ADDED = {"inverse": "_inverse.fmu", PLAIN: "_c.zip"}
+"""Ends of default names of files, by the kind, where they are not .fmu."""
 DERIVE, START, WRITE, PACK = "derive", "start", "write C", "pack"
 """Phases of an export, besides the compilation for each platform."""
 CORRECTIONS = 4
@@ -101,7 +106,7 @@ class ExportArguments:
             "the master's own integrates the equations instead of a stepper (native only); ``both``: a binary for "
             "each; ``inverse``: co-simulation in which coordinates, rates and accelerations of all joints are "
             "inputs, efforts of the drives and reactions are outputs (for trees of joints with one axis each, all "
-            "of them driven)"
+            "of them driven). ``c`` is no FMU: the step as plain C99 for a controller, in a .zip file"
         ),
     ] = "cs"
     backend: Annotated[
@@ -167,10 +172,10 @@ def export(request: ExportArguments) -> Path:
     _check_form(request)
     platforms = _platforms(request)
     _check_stepping(request)
-    native = request.backend == "native"
-    default = f"{system.name}{'_inverse' if request.kind == 'inverse' else ''}.fmu"
+    native = request.backend == "native" or request.kind == PLAIN
+    default = f"{system.name}{ADDED.get(request.kind, '.fmu')}"
     target = Path(request.path) if request.path is not None else Path(default)
-    compiled = [*map(compiling, platforms)]
+    compiled = [*map(compiling, platforms)] if request.kind != PLAIN else []
     phases = [DERIVE, *([START, WRITE, *compiled] if native else [*compiled, START]), PACK]
 
     def tell(phase: str) -> None:
@@ -190,6 +195,11 @@ def export(request: ExportArguments) -> Path:
     tell(START)
     kernel = load(prepared.bundle, lambda _: here) if here else at_once(prepared.bundle)
     x = prepared.initial_state(kernel=kernel, stepping=request.kind != "me")
+    if request.kind == PLAIN:
+        tell(WRITE)
+        plain = plain_members(prepared, name, variables, request.real_time or 0)
+        tell(PACK)
+        return write_aside(target, _archive(plain))
     parts = _native_parts(request, prepared, exchanged, name, x) if native else []
 
     # write: description, documentation, picture and back end
@@ -213,13 +223,17 @@ def _check_form(request: ExportArguments) -> None:
     if request.kind not in KINDS:
         raise UsageError(f"there is no kind '{request.kind}' of FMU; {nearest(request.kind, KINDS)}")
     if request.path is not None:
-        ending_of(Path(request.path), (".fmu",))
+        ending_of(Path(request.path), (".zip",) if request.kind == PLAIN else (".fmu",))
     if not (math.isfinite(request.stop) and request.stop > 0):
         raise UsageError(f"the stop time is {request.stop} s; it must be a positive number")
     if request.backend not in PLATFORMS:
         raise UsageError(f"there is no back end '{request.backend}'; {nearest(request.backend, PLATFORMS)}")
     if request.fmi not in VERSIONS:
         raise UsageError(f"there is no FMI version '{request.fmi}' here; {nearest(request.fmi, VERSIONS)}")
+    if request.kind == PLAIN:
+        if request.platforms is not None:
+            raise UsageError("plain C is compiled by who takes it: leave the platform out")
+        return
     if request.fmi != "2.0" and request.backend != "native":
         raise UsageError(
             f"FMI {request.fmi} needs the native back end, as pythonfmu makes FMI 2.0 only: --backend native"
@@ -267,7 +281,9 @@ def _check_stepping(request: ExportArguments) -> None:
     Raises:
         UsageError: two of them exclude each other.
     """
-    native = request.backend == "native"
+    native = request.backend == "native" or request.kind == PLAIN
+    if request.kind == PLAIN and request.tolerance:
+        raise UsageError("plain C takes equal steps: leave the tolerance out")
     if request.real_time is not None and (not native or request.real_time < 1):
         raise UsageError("real time needs the native back end, and at least one correction: --backend native")
     if request.real_time and request.tolerance:

@@ -123,29 +123,36 @@ def c_sources(
     return _sources_and_work(bundle, derived, written)[0]
 
 
-def linked_sources(bundle: Bundle, written: Callable[[str, str], None] = lambda *_: None) -> dict[str, str]:
+def linked_sources(
+    bundle: Bundle, written: Callable[[str, str], None] = lambda *_: None, prefix: str = "", corrections: int = 0
+) -> dict[str, str]:
     """Return the sources of a kernel without derivatives, and ``kernel.h`` for those that are linked with it.
 
     Args:
         bundle: the functions.
         written: see `c_sources`.
+        prefix: a C identifier with which external names begin where ``kernel.h`` is included first; empty: none.
+        corrections: of each stage of a step; 0: until it is solved.
     """
-    sources, work = _sources_and_work(bundle, None, written)
+    sources, work = _sources_and_work(bundle, None, written, corrections)
     sizes = _sizes(bundle)
     room = 2 * (2 * sizes["NZ"] + max(bundle.nx, bundle.nqv + 1)) + sizes["DECOUPLED_ROOM"] + work
-    header = _kernel_header("", (), {**CONSTANTS, **sizes, "WORK_SIZE": room}, _steady_entries(bundle))
+    entries = _steady_entries(bundle)
+    functions = (item.name() for item in bundle.functions())
+    external = (*functions, *map(_named, entries), "mbfmu_room") if prefix else ()
+    header = _kernel_header(prefix, external, {**CONSTANTS, **sizes, "WORK_SIZE": room}, entries)
     written("kernel.h", header)
     return {**sources, "kernel.h": header}
 
 
 def _sources_and_work(
-    bundle: Bundle, derived: Adjoints | Tangents | None, written: Callable[[str, str], None]
+    bundle: Bundle, derived: Adjoints | Tangents | None, written: Callable[[str, str], None], corrections: int = 0
 ) -> tuple[dict[str, str], int]:
     """Return the sources of `c_sources` and the size of the work vector of the largest function."""
     # Functions by file: those of a step, the rare ones, and derivatives
     hot, rest = _parted(bundle)
     files: dict[str, list[Any]] = {}
-    tables, driver, timed = _tables(bundle, None, 0), [], {}
+    tables, driver, timed = _tables(bundle, None, corrections), [], {}
     if isinstance(derived, Adjoints):
         files["adjoint.c"] = derived.formulas["step"].functions()
         files["adjoint_rest.c"] = [item for item in derived.functions() if item not in files["adjoint.c"]]

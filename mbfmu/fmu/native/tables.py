@@ -75,15 +75,15 @@ def model_header(name: str, identifier: str, interface: Interface, corrections: 
         [
             "#ifndef MODEL_H",
             "#define MODEL_H",
-            f"#define MODEL_NAME {_text(name)}",
-            f"#define MODEL_CODE {_text(code)}",
-            f"#define STATE_OWNER {_text(owner)}",
+            f"#define MODEL_NAME {c_text(name)}",
+            f"#define MODEL_CODE {c_text(code)}",
+            f"#define STATE_OWNER {c_text(owner)}",
             f"#define MODEL_IDENTIFIER {identifier}",
             f"#define N_VARIABLES {len(interface.variables)}",
             f"#define CORRECTIONS {corrections}",
             *(f"#define {limit.upper()} {_number(value)}" for limit, value in interface.limits.items()),
             *_watched(interface.watched),
-            *([f"#define GUARD_NAMES {', '.join(map(_text, interface.guards))}"] if interface.guards else []),
+            *([f"#define GUARD_NAMES {', '.join(map(c_text, interface.guards))}"] if interface.guards else []),
             *_suspects(interface),
             *_bounded(interface),
             *(_states(interface) if interface.exchange else []),
@@ -105,7 +105,7 @@ def _states(interface: Interface) -> list[str]:
         f"#define N_STATES {len(states)}",
         f"#define STATE_PLACES {', '.join(str(item.offset) for item in states) or 0}",
         f"#define STATE_NOMINALS {', '.join(_number(item.nominal) for item in states) or 0}",
-        f"#define STATE_NAMES {', '.join(_text(item.name) for item in states) or 0}",
+        f"#define STATE_NAMES {', '.join(c_text(item.name) for item in states) or 0}",
     ]
 
 
@@ -114,15 +114,15 @@ def _suspects(interface: Interface) -> list[str]:
     tables = {kind: _quantities(items) for kind, items in quantities(interface).items()}
     return [
         *(f"#define SUSPECT_{kind.upper()} {rows}" for kind, rows in tables.items()),
-        *(f"#define REMEDY_{name} {_text(text)}" for name, text in interface.remedies.items()),
+        *(f"#define REMEDY_{name} {c_text(text)}" for name, text in interface.remedies.items()),
     ]
 
 
 def _quantities(items: Iterable[Quantity]) -> str:
     """Return the rows of a C table of quantities."""
     return "".join(
-        f"\\\n    {{{_text(item.name)}, {_text(item.unit)}, {_number(item.usual)}, {item.place}, {item.rate}, "
-        f"{_text(item.rate_unit)}}}, "
+        f"\\\n    {{{c_text(item.name)}, {c_text(item.unit)}, {_number(item.usual)}, {item.place}, {item.rate}, "
+        f"{c_text(item.rate_unit)}}}, "
         for item in items
     )
 
@@ -130,7 +130,8 @@ def _quantities(items: Iterable[Quantity]) -> str:
 def _bounded(interface: Interface) -> list[str]:
     """Return the definition of the bounds of calculated parameters, if there are any."""
     rows = "".join(
-        f"\\\n    {{{_text(item.name)}, {_text(item.unit)}, {item.place}, {_number(item.min)}, {_number(item.max)}}}, "
+        f"\\\n    {{{c_text(item.name)}, {c_text(item.unit)}, {item.place}, "
+        f"{_number(item.min)}, {_number(item.max)}}}, "
         for item in bounds(interface)
     )
     return [f"#define BOUNDED {rows}"] if rows else []
@@ -150,7 +151,7 @@ def arrays_header(interface: Interface, identifier: str) -> str:
         [
             "#ifndef ARRAYS_H",
             "#define ARRAYS_H",
-            f"#define TYPE_NAMES {', '.join(map(_text, TYPES.values()))}",
+            f"#define TYPE_NAMES {', '.join(map(c_text, TYPES.values()))}",
             "/* Number of elements of the variable with each value reference; 0: it is an element of an array. */",
             _numbers("SPANS", (spans.get(item.reference, 0) for item in interface.variables)),
             "/* Places among the dependencies of those of each element, which go on to those of the next: after the",
@@ -160,7 +161,7 @@ def arrays_header(interface: Interface, identifier: str) -> str:
             f"#define N_CLOCKS {len(ticking)}",
             f"#define N_SAMPLED {n_sampled}",
             "/* Names of the clocks; their value references follow those of the variables; that of events is first. */",
-            f"static const char *const CLOCKS[] = {{{', '.join(_text(item.name) for item in ticking) or '0'}}};",
+            f"static const char *const CLOCKS[] = {{{', '.join(c_text(item.name) for item in ticking) or '0'}}};",
             *([f"#define clock_timing {identifier}_clock_timing", CLOCK_TIMING] if n_sampled else []),
             "#endif",
             "",
@@ -190,7 +191,7 @@ def _watched(watched: Watched) -> list[str]:
     energies, residual = watched.energies, watched.residual
     return [
         f"#define WATCHES_ENERGY {int(bool(energies))}",
-        f"#define ENERGY_NAME {_text(watched.constant.name)}",
+        f"#define ENERGY_NAME {c_text(watched.constant.name)}",
         f"#define ENERGY_UNDRIVEN {int(watched.constant.undriven)}",
         _places("energy", ("constant", "kinetic", "potential"), energies or (0, 0, 0)),
         f"#define WATCHED_STATES {_quantities(watched.states)}",
@@ -204,7 +205,7 @@ def _watched(watched: Watched) -> list[str]:
 def _estimated(errors: Estimated) -> list[str]:
     """Return the definitions of the quantities whose errors are estimated."""
     return [
-        f"#define ERROR_NAMES {', '.join(map(_text, errors.names))}",
+        f"#define ERROR_NAMES {', '.join(map(c_text, errors.names))}",
         f"#define ERROR_COORDINATES {errors.n}",
         f"#define ERROR_USUAL {', '.join(map(_number, (*errors.usual, 1.0)))}",
     ]
@@ -217,7 +218,7 @@ def _places(name: str, items: Iterable[str], offsets: Iterable[int]) -> str:
 
 def guid_header(guid: str) -> str:
     """Return the C header with the GUID of the FMU, for programs that are linked with its sources."""
-    return f"#define MODEL_GUID {_text(guid)}\n"
+    return f"#define MODEL_GUID {c_text(guid)}\n"
 
 
 def _place(item: Variable) -> int:
@@ -238,8 +239,8 @@ def _row(item: Variable, typed: bool, enumerations: bool) -> str:
     follows = item.kind in {OUTPUT, STATE} and item.start is not None
     start = item.start_offset if item.start_offset is not None else "FOLLOWING" if follows else -1
     numbers = ", ".join(map(_number, (value, item.min, item.max)))
-    fixed = _text(item.fixed) if item.fixed else "0"
-    row = f"{item.kind.upper()}, {item.offset}, {start}, {numbers}, {_text(item.name)}, {fixed}"
+    fixed = c_text(item.fixed) if item.fixed else "0"
+    row = f"{item.kind.upper()}, {item.offset}, {start}, {numbers}, {c_text(item.name)}, {fixed}"
     return f"{row}, {(item.type3 if enumerations else item.type).upper()}" if typed else row
 
 
@@ -253,7 +254,7 @@ def _number(value: float) -> str:
     return repr(float(value))
 
 
-def _text(value: str) -> str:
+def c_text(value: str) -> str:
     """Return a C string literal; unusual characters are written in octal, which ends after three digits."""
     plain = (
         chr(byte) if 32 <= byte < 127 and chr(byte) not in '"\\?' else f"\\{byte:03o}" for byte in value.encode("utf-8")

@@ -1,4 +1,4 @@
-/* What kernels and the core use of the C library's math.h, for tcc on x86-64: such a library needs no libm.
+/* What kernels and the core use of the C library's math.h, for tcc on x86-64 and for plain C: they need no libm.
  *
  * All of it is exact or, as sqrt, exactly rounded, so that the bits are those of any C library.
  */
@@ -31,11 +31,37 @@ static inline double copysign(double x, double y) {
 
 static inline double fabs(double x) { return copysign(x, 1.0); }
 
+#ifdef __TINYC__
 /* sqrtsd (%rax), %xmm0 and movsd %xmm0, (%rax), which tcc's assembler does not know by name. */
 static inline double sqrt(double x) {
     __asm__(".byte 0xf2, 0x0f, 0x51, 0x00, 0xf2, 0x0f, 0x11, 0x00" : : "a"(&x) : "memory");
     return x;
 }
+#elif defined __SSE2__ || defined __aarch64__ || defined __ARM_FP && __ARM_FP & 8 || defined __wasm__ || \
+    defined __riscv_flen && __riscv_flen >= 64
+static inline double sqrt(double x) { return __builtin_sqrt(x); } /* an instruction, with -fno-math-errno */
+#else
+/* The root of m 4^e for m in [1, 4), bit by bit: 54 of them, the last of which rounds, as no root lies halfway. */
+static inline double sqrt(double x) {
+    union mbfmu_double number, result;
+    unsigned long long left = 0, root = 0, mantissa;
+    int exponent, k;
+    if (!(x > 0) || x == INFINITY) return x < 0 ? NAN : x;
+    number.value = x < 1e-300 ? x * 18014398509481984.0 : x; /* 2^54 */
+    exponent = (int)(number.bits >> 52) - 1023;
+    mantissa = (number.bits & 0xfffffffffffff) | 0x10000000000000;
+    if (exponent & 1) mantissa <<= 1;
+    exponent = (exponent - (exponent & 1)) / 2;
+    for (k = 0; k < 54; ++k) {
+        left = left << 2 | (k < 27 ? mantissa >> (52 - 2 * k) & 3 : 0);
+        root <<= 1;
+        if (left >= 2 * root + 1) left -= 2 * root + 1, ++root;
+    }
+    root = (root + 1) >> 1;
+    result.bits = ((unsigned long long)(exponent + 1023) << 52) + (root - 0x10000000000000);
+    return x < 1e-300 ? result.value / 134217728.0 : result.value; /* 2^27 */
+}
+#endif
 
 static inline double fmin(double x, double y) { return isnan(x) || y < x ? y : x; }
 

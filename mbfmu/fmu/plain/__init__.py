@@ -1,0 +1,147 @@
+"""Prepared model -> the step as plain C99 for a controller: static memory, no C library, no FMI."""
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+
+import mbfmu
+from mbfmu.fmu.interface import INPUT, OUTPUT, PARAMETER, Interface, Variable
+from mbfmu.fmu.native.tables import c_text
+from mbfmu.kernel.bundle import Bundle
+from mbfmu.kernel.codegen import linked_sources
+from mbfmu.kernel.limits import MACROS
+from mbfmu.kernel.runtime import CODES, Status
+from mbfmu.prepared.prepare import Prepared
+
+EXACT = "exact.h"
+"""Name of the header in place of those of the C library."""
+MEMORY = """
+#include <stddef.h>
+void *memcpy(void *to, const void *from, size_t size);
+void *memmove(void *to, const void *from, size_t size);
+void *memset(void *to, int value, size_t size);
+int memcmp(const void *one, const void *other, size_t size);
+"""
+"""Declarations of the functions that compilers ask for where there is no C library."""
+PIECES = " Events and samplings within a step cut it into pieces, each of which is such a step."
+CORRECTIONS = int(MACROS["MAX_CORRECTIONS"])
+"""Largest number of corrections of a stage that is solved to round-off."""
+
+
+def plain_members(prepared: Prepared, identifier: str, table: Interface, corrections: int) -> dict[str, bytes]:
+    """Return the files of a model as plain C by name.
+
+    Args:
+        prepared: the model with its stepper.
+        identifier: its name as a C identifier.
+        table: its variables.
+        corrections: of each stage of a step; 0: until it is solved.
+    """
+    sources = linked_sources(prepared.bundle, prefix=identifier, corrections=corrections)
+    texts = {name: _without_library(name, text) for name, text in sources.items()}
+    compiled = [name for name in texts if name.endswith(".c")]
+    here = files("mbfmu.fmu.plain")
+    values = _values(prepared, identifier, table, corrections, sources["kernel.h"], compiled)
+    for file, name in {"plain.h": f"{identifier}.h", "plain.c": f"{identifier}.c", "main.c": "main.c"}.items():
+        texts[name] = _filled((here / file).read_text(encoding="utf-8"), identifier, values)
+    texts["readme.txt"] = _filled((here / "readme.txt").read_text(encoding="utf-8"), identifier, values)
+    exact = (files("mbfmu.kernel") / "c" / "freestanding" / "math.h").read_text(encoding="utf-8")
+    texts[EXACT] = exact.replace("#define MBFMU_MATH_H\n", f"#define MBFMU_MATH_H\n{MEMORY}")
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def _without_library(name: str, text: str) -> str:
+    """Return a file that includes no header of the C library; C files begin with the names of the kernel."""
+    text = re.sub(r"#include <(math|string)\.h>", f'#include "{EXACT}"', text)
+    return f'#include "kernel.h"\n{text}' if name.endswith(".c") else text
+
+
+def _filled(text: str, identifier: str, values: Mapping[str, str]) -> str:
+    """Return a template with the name of the model and the values in their places."""
+    named = re.sub(r"\bMODEL(?=\b|_)", identifier, text)
+    return re.sub(r"@([A-Z]+)@", lambda found: values[found[1]], named)
+
+
+def _values(
+    prepared: Prepared, identifier: str, table: Interface, corrections: int, header: str, compiled: Sequence[str]
+) -> dict[str, str]:
+    """Return what stands in the places of the templates."""
+    bundle = prepared.bundle
+    u, p, y = (_of_kind(table, kind) for kind in (INPUT, PARAMETER, OUTPUT))
+    starts = {item.start_offset: item for item in y.values() if item.start_offset is not None}
+    room = int(re.findall(r"^#define WORK_SIZE (\d+)$", header, re.MULTILINE)[0])
+    sizes = {"NU": bundle.nu, "NP": bundle.np, "NS": bundle.ns, "NY": bundle.ny, "NX": bundle.nx}
+    least = {name: max(1, size) for name, size in sizes.items()}
+    entries = (
+        2 * least["NU"] + least["NP"] + least["NS"] + least["NY"] + 3 + 2 * least["NX"] + len(Status._fields) + room
+    )
+    counts = {"INPUTS": sizes["NU"], "PARAMETERS": sizes["NP"], "STARTS": sizes["NS"], "OUTPUTS": sizes["NY"]}
+    tables = [
+        f"const char *const {identifier}_{word}_{what}s[] = {{{_texts(variables, what, counts[count])}}};"
+        for word, variables, count in (("input", u, "INPUTS"), ("parameter", p, "PARAMETERS"), ("output", y, "OUTPUTS"))
+        for what in ("name", "unit")
+    ]
+    places = (str(starts[k].offset) if k in starts else "-1" for k in range(least["NS"]))
+    return {
+        **{name: str(size) for name, size in least.items()},
+        "U": _numbers(u, least["NU"]),
+        "P": _numbers(p, least["NP"]),
+        "S": _numbers(starts, least["NS"]),
+        "STATUS": str(len(Status._fields)),
+        "WORK": str(room),
+        "STEP": repr(prepared.step),
+        "SIZES": "enum { " + ", ".join(f"{identifier}_{name} = {n}" for name, n in counts.items()) + " };",
+        "INDICES": "\n".join(_indices(identifier, word, of) for word, of in (("u", u), ("p", p), ("y", y)) if of),
+        "CODES": ", ".join(f"{identifier}_{name} = {code}" for code, name in enumerate(CODES)),
+        "TABLES": "\n".join([*tables, f"const int {identifier}_starts[] = {{{', '.join(places)}}};"]),
+        "NAME": prepared.dae.name,
+        "ABOUT": f"{prepared.dae.description} (stepper {prepared.stepper})".strip(),
+        "VERSION": mbfmu.__version__,
+        "FILES": " ".join(compiled),
+        "DOUBLES": str(entries),
+        "BYTES": str(8 * entries),
+        "BOUND": _bound(bundle, corrections),
+    }
+
+
+def _of_kind(table: Interface, kind: str) -> dict[int, Variable]:
+    """Return the variables of a kind by their indices in its vector."""
+    return {item.offset: item for item in table.variables if item.kind == kind}
+
+
+def _numbers(variables: Mapping[int, Variable], size: int) -> str:
+    """Return the defaults of a vector as C; entries of no variable are 0."""
+    return ", ".join(repr(float(variables[k].start or 0.0)) if k in variables else "0" for k in range(size))
+
+
+def _texts(variables: Mapping[int, Variable], what: str, size: int) -> str:
+    """Return the names or the units of a vector as C."""
+    return ", ".join(c_text(getattr(variables[k], what) if k in variables else "") for k in range(size)) or "0"
+
+
+def _indices(identifier: str, word: str, variables: Mapping[int, Variable]) -> str:
+    """Return an enumeration of the indices of a vector, by names that are C identifiers, each once."""
+    taken: set[str] = set()
+    lines = []
+    for index, item in sorted(variables.items()):
+        name = f"{identifier}_{word}_{re.sub(r'[^A-Za-z0-9]+', '_', item.name).strip('_')}"
+        name = name if name not in taken else f"{name}_{index}"
+        taken.add(name)
+        about = re.sub(r"[*]/|[^ -~]", "?", f"{item.unit or '1'}: {item.description}")
+        lines.append(f"    {name} = {index}, /* {about} */\n")
+    return f"enum {{\n{''.join(lines)}}};"
+
+
+def _bound(bundle: Bundle, corrections: int) -> str:
+    """Return what a step does at most, as a sentence."""
+    stages = [size for size in bundle.formulas["step"].sizes if size]
+    solved = f"a step solves {len(stages)} stages of {' and '.join(map(str, stages))} unknowns" if stages else ""
+    if not stages:
+        return "a step is one formula without iterations." + PIECES * _in_pieces(bundle)
+    how = f"with {corrections} corrections each" if corrections else f"with at most {CORRECTIONS} corrections each"
+    return f"{solved}, {how}.{PIECES * _in_pieces(bundle)}"
+
+
+def _in_pieces(bundle: Bundle) -> bool:
+    """Return whether a step may be cut by events or samplings."""
+    return bool(bundle.guards or bundle.until_sampling)
