@@ -3,12 +3,12 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define MY(name) JOIN(MODEL, name)
 #define TEXT_(name) #name
-#define TEXT(name) TEXT_(name.h)
-#include TEXT(MODEL)
+#define TEXT(name) TEXT_(name)
+#include TEXT(HEADER)
 
 void print(const char *text);
 
-static struct MODEL model;
+static struct MY(model) model;
 
 int MY(main)(void) {
     MY(defaults)(&model);

@@ -41,8 +41,10 @@ def plain_members(prepared: Prepared, identifier: str, table: Interface, correct
     texts = {name: _without_library(name, text) for name, text in sources.items()}
     compiled = [name for name in texts if name.endswith(".c")]
     here = files("mbfmu.fmu.plain")
-    values = _values(prepared, identifier, table, corrections, sources["kernel.h"], compiled)
-    for file, name in {"plain.h": f"{identifier}.h", "plain.c": f"{identifier}.c", "main.c": "main.c"}.items():
+    taken = {name.rpartition(".")[0] for name in (*texts, EXACT, "main.c")}
+    stem = identifier if identifier not in taken else f"{identifier}_model"
+    values = {**_values(prepared, identifier, table, corrections, sources["kernel.h"], compiled), "STEM": stem}
+    for file, name in {"plain.h": f"{stem}.h", "plain.c": f"{stem}.c", "main.c": "main.c"}.items():
         texts[name] = _filled((here / file).read_text(encoding="utf-8"), identifier, values)
     texts["readme.txt"] = _filled((here / "readme.txt").read_text(encoding="utf-8"), identifier, values)
     exact = (files("mbfmu.kernel") / "c" / "freestanding" / "math.h").read_text(encoding="utf-8")
@@ -135,11 +137,11 @@ def _indices(identifier: str, word: str, variables: Mapping[int, Variable]) -> s
 def _bound(bundle: Bundle, corrections: int) -> str:
     """Return what a step does at most, as a sentence."""
     stages = [size for size in bundle.formulas["step"].sizes if size]
-    solved = f"a step solves {len(stages)} stages of {' and '.join(map(str, stages))} unknowns" if stages else ""
+    pieces = PIECES * _in_pieces(bundle)
     if not stages:
-        return "a step is one formula without iterations." + PIECES * _in_pieces(bundle)
-    how = f"with {corrections} corrections each" if corrections else f"with at most {CORRECTIONS} corrections each"
-    return f"{solved}, {how}.{PIECES * _in_pieces(bundle)}"
+        return f"a step is one formula without iterations.{pieces}"
+    solved = f"a step solves {len(stages)} stage{'s' * (len(stages) > 1)}, of {' and '.join(map(str, stages))} unknowns"
+    return f"{solved}, with {corrections or f'at most {CORRECTIONS}'} corrections{' each' * (len(stages) > 1)}.{pieces}"
 
 
 def _in_pieces(bundle: Bundle) -> bool:

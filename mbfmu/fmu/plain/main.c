@@ -1,9 +1,9 @@
 /* An example: a second of steps, with the outputs at its end. */
-#include "MODEL.h"
+#include "@STEM@.h"
 
 #include <stdio.h>
 
-static struct MODEL model; /* all the memory that there is */
+static struct MODEL_model model; /* all the memory that there is */
 
 int main(void) {
     int code;

@@ -1,11 +1,11 @@
 #include "kernel.h"
 
-#include "MODEL.h"
+#include "@STEM@.h"
 #include "exact.h"
 
 @TABLES@
 
-void MODEL_defaults(struct MODEL *m) {
+void MODEL_defaults(struct MODEL_model *m) {
     static const double u[] = {@U@}, p[] = {@P@}, s[] = {@S@};
     memset(m, 0, sizeof *m);
     memcpy(m->u, u, sizeof m->u);
@@ -13,7 +13,7 @@ void MODEL_defaults(struct MODEL *m) {
     memcpy(m->s, s, sizeof m->s);
 }
 
-int MODEL_start(struct MODEL *m) {
+int MODEL_start(struct MODEL_model *m) {
     const int code =
         mbfmu_initialize(m->s, m->u, m->du, m->p, m->time, MODEL_STEP, m->x1, m->status, m->work);
     if (code != OK) return code;
@@ -24,7 +24,7 @@ int MODEL_start(struct MODEL *m) {
     return OK;
 }
 
-int MODEL_step(struct MODEL *m) {
+int MODEL_step(struct MODEL_model *m) {
     double span[] = {m->begun + m->steps * MODEL_STEP, MODEL_STEP, MODEL_STEP, 0};
     double *const all[] = {m->x, m->u, m->du, m->p, m->x1, m->y, m->status, m->work, span, 0};
     const int code = mbfmu_communicate(all);

@@ -12,7 +12,7 @@ extern "C" {
 @INDICES@
 
 /* All that a step needs, and all that it leaves. Nothing is allocated. */
-struct MODEL {
+struct MODEL_model {
     double u[@NU@];  /* inputs: set them before a step, which takes them as constant */
     double p[@NP@];  /* parameters; those that decide the start are read by MODEL_start alone */
     double s[@NS@];  /* start values, of outputs that have one: see MODEL_starts */
@@ -32,11 +32,11 @@ extern const char *const MODEL_output_names[], *const MODEL_output_units[];
 extern const int MODEL_starts[];
 
 /* Set inputs, parameters and start values to their defaults, and the time to 0. */
-void MODEL_defaults(struct MODEL *m);
+void MODEL_defaults(struct MODEL_model *m);
 /* Find the state at which the mechanism starts, and its outputs. */
-int MODEL_start(struct MODEL *m);
+int MODEL_start(struct MODEL_model *m);
 /* Make a step of MODEL_STEP, and compute the outputs at its end. */
-int MODEL_step(struct MODEL *m);
+int MODEL_step(struct MODEL_model *m);
 
 #ifdef __cplusplus
 }
