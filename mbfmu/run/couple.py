@@ -10,32 +10,42 @@ import math
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
-from ctypes import c_double, c_int, c_uint
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
 from mbfmu.base.described import Described, takes
-from mbfmu.base.result import Result
-from mbfmu.errors import FmuError, ResultWarning, StepError, UnknownNameError, UsageError, nearest
-from mbfmu.fmi.archive import read_archive
-from mbfmu.fmi.instance import Messages, instantiate
-from mbfmu.fmi.plan import KINDS, VALUES
-from mbfmu.fmi.reading import BASE, ScaledUnit
-from mbfmu.fmu.conversion import conversion
-from mbfmu.fmu.ssp import Wire, refuse_source, refuse_types
+from mbfmu.base.result import Result, RunError
+from mbfmu.errors import FmuError, ResultWarning, StepError, UsageError, nearest
+from mbfmu.fmu.ssp import Wire
+from mbfmu.kernel.limits import NOTICEABLE
 from mbfmu.prepared.settings import InputValue
-from mbfmu.run.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
-from mbfmu.run.fmu import course_of, read_fmu, start_value, unit_of
-from mbfmu.run.inputs import Course, courses
+from mbfmu.run.bonds import BondEnergy
+from mbfmu.run.coupling_error import (
+    Array,
+    Halves,
+    Measured,
+    ReturnError,
+    Segment,
+    States,
+    activity_of,
+    chosen,
+    compared_steps,
+    estimated,
+)  # fmt: skip
+from mbfmu.run.exchange import Exchange, Order, Steps, controlled
+from mbfmu.run.fmu import start_value, unit_of
+from mbfmu.run.inputs import courses
 from mbfmu.run.model import communication_points
+from mbfmu.run.part import Part, Shown, end_of
 
-Order = Literal["jacobi", "gauss_seidel"]
+IN_ONE = "all in one FMU"
+"""Advice where no exchange of values is good enough."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +57,6 @@ class CoupledResult(Result):
     """
 
     bonds: tuple[BondEnergy, ...] = ()
-
-
-SAFETY = 0.9
-"""Ratio of a chosen step to the step that is expected to meet the tolerance."""
-LARGEST, LEAST = 4.0, 0.2
-"""Largest and smallest factor by which a step may change at once."""
-SHORTEST = 1e-9
-"""Smallest ratio of a chosen step to the time of the run."""
-SOURCES = ("output", "local", "calculatedParameter")
-"""Causalities of the variables that inputs may follow."""
 
 
 @dataclass(frozen=True)
@@ -118,16 +118,26 @@ class CoupleArguments:
         ),
     ] = None
     outputs: Annotated[Sequence[str], Described("``component.variable`` of the outputs to record; () for all")] = ()
+    error: Annotated[
+        bool,
+        Described(
+            "whether the error of the coupling is estimated: parts of the run are done once more with half the "
+            "communication step, from saved states, or by FMUs started again where one saves none. The run keeps its "
+            "bits. Up to 400 steps are done once more, which takes up to twice the time of these, and 2 % of a long run"
+        ),
+    ] = True
 
 
 @takes(CoupleArguments)
 def couple(coupling: CoupleArguments) -> CoupledResult:
     """Run several FMUs whose inputs follow outputs of other FMUs or functions of the time.
 
-    Gives a `ResultWarning` if the coupling makes energy out of nothing that is a noticeable part of what it exchanges.
+    Gives a `ResultWarning` if the estimated error of the coupling is above 1 % of the range of a signal, or if the
+    coupling makes energy out of nothing that is a noticeable part of what it exchanges.
 
     Returns:
-        The recorded outputs at every communication point, and the energy of each bond.
+        The recorded outputs at every communication point, the energy of each bond, and the estimated error of what
+        inputs follow.
 
     Raises:
         UsageError, UnknownNameError: the arguments do not fit each other or the FMUs.
@@ -136,65 +146,128 @@ def couple(coupling: CoupleArguments) -> CoupledResult:
     """
     # what the arguments say by themselves
     _check(coupling)
-    stop, step = coupling.stop, coupling.step
     if not coupling.fmus:
         raise UsageError("a coupling needs at least one FMU")
     for name in coupling.fmus:
         if "." in name:
             raise UsageError(f"the component '{name}' has a dot in its name, where the name of a variable would begin")
-    # the FMUs, the wires between them and their start values
+    result = _coupled(coupling)
+    for text in result.notices:
+        warnings.warn(text, ResultWarning, stacklevel=2)
+    return result
+
+
+@contextmanager
+def _assembled(coupling: CoupleArguments) -> Iterator[Exchange]:
+    """Yield the FMUs with their wires and start values, ready to start."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parts = {
-            name: _Part(name, Path(path), folder / str(index), stack)
+            name: Part(name, Path(path), folder / str(index), stack)
             for index, (name, path) in enumerate(coupling.fmus.items())
         }
         wires = [item if isinstance(item, Wire) else Wire(*item) for item in coupling.connections]
-        run = _Run(parts, wires, courses(coupling.inputs), coupling.order, coupling.extrapolation, coupling.passes)
+        run = Exchange(parts, wires, courses(coupling.inputs), coupling.order, coupling.extrapolation, coupling.passes)
         for end, value in (coupling.values or {}).items():
-            part, name = _end(parts, end)
+            part, name = end_of(parts, end)
             part.set({name: start_value(part.variables[name], value)})
-        shown = [_end(parts, item) for item in coupling.outputs] or [
-            (part, name) for part in parts.values() for name in part.names("output")
-        ]
+        yield run
+
+
+def _coupled(coupling: CoupleArguments) -> CoupledResult:
+    """Return the result of a coupled run; errors as for `couple`."""
+    stop, step = coupling.stop, coupling.step
+    with _assembled(coupling) as run:
+        parts, shown = list(run.parts.values()), _recorded(run, coupling)
         # the start of all, whose inputs agree with outputs
         run.start()
         if coupling.tolerance or coupling.passes > 1:
-            for part in parts.values():
+            for part in parts:
                 if not part.saves:
                     raise UsageError(f"'{part.name}' cannot save its state: leave tolerance and passes out")
-        # what is recorded, from t = 0 on
-        seen = _Shown(shown)
-        times, rows, sums = [0.0], [seen.values()], [run.sums()]
+                part.returns = True
+        # what is recorded, from t = 0 on, and states to return to
+        measured = Measured(run, shown)
+        seen = Shown([*shown, *measured.ends])
+        times, rows, sums, done = [0.0], [seen.values()], [run.sums()], list[Steps]()
+        halvable = coupling.error and bool(measured.ends) and all(part.varies for part in parts)
+        states = States(run) if halvable and all(part.saves for part in parts) else None
 
-        def note(time: float) -> None:
+        def note(time: float, steps: Steps) -> None:
             times.append(time)
             rows.append(seen.values())
             sums.append(run.sums())
+            done.append(steps)
+            if states:
+                states.passed(len(done))
 
         # the steps: chosen by rollback for a tolerance, else of equal size
-        remedy = _remedy(parts.values(), coupling)
+        failure = None
         try:
             if coupling.tolerance:
-                _controlled(run, stop, step, coupling.tolerance, note)
+                controlled(run, stop, step, coupling.tolerance, note)
             else:
                 for time, end in pairwise(communication_points(stop, step, step).tolist()):
-                    run.step(time, min(step, stop - time))
-                    note(end)
-        except StepError as error:
-            notices = _notices(run.energies(sums), remedy)
-            raise StepError("; ".join((str(error), *notices))) from None
-    # the energy that each bond made out of nothing, and the result
-    bonds = run.energies(sums)
-    notices = _notices(bonds, remedy)
-    for text in notices:
-        warnings.warn(text, ResultWarning, stacklevel=2)
+                    size = min(step, stop - time)
+                    run.step(time, size)
+                    note(end, ((time, size),))
+        except StepError as reason:
+            failure = reason
+        bonds, ways = run.energies(sums), _ways(parts, coupling)
+        # the error of the coupling: halves of steps, from states, or else by other instances of the FMUs
+        table, points = np.array(rows), np.array(times)
+        values, signals = table[:, : len(shown)], table[:, len(shown) :]
+        order = 1 if coupling.extrapolation == 0 and coupling.passes == 1 else 2
+        segments, faults = list[Segment](), list[str]()
+        if states and done:
+            try:
+                picked = chosen(activity_of(signals, order), states.by_index)
+                segments = Halves(run, measured.ends, done, signals).from_states(states.by_index, picked)
+            except ReturnError as fault:
+                faults = [f"{fault}: leave tolerance and passes out"]
+        if states:
+            states.free()
+    if halvable and done and (faults or not states) and not any(part.alone for part in parts):
+        segments = _afresh(coupling, done, signals)
+    error = estimated(measured.signals, points, signals, segments, order)
+    # what is wrong: the energy that the coupling made out of nothing, its error or values without bounds
+    notices = (
+        *_notices(bonds, ways, step),
+        *(_error_notices(error, ways, step, order) or measured.absurd(points, signals)),
+        *(faults if coupling.tolerance or coupling.passes > 1 else ()),
+    )
+    if failure:
+        raise StepError("; ".join((str(failure), *notices)))
     names = tuple(f"{part.name}.{name}" for part, name in shown)
-    units = {f"{part.name}.{name}": unit_of(part.variables[name]) for part, name in shown}
-    return CoupledResult(np.array(times), names, np.array(rows), units, notices=notices, bonds=bonds)
+    units = {f"{part.name}.{name}": unit_of(part.variables[name]) for part, name in (*shown, *measured.ends)}
+    return CoupledResult(points, names, values, units, notices=notices, bonds=bonds, error=error)
 
 
-def _notices(bonds: Sequence[BondEnergy], remedy: str) -> tuple[str, ...]:
+def _recorded(run: Exchange, coupling: CoupleArguments) -> list[tuple[Part, str]]:
+    """Return FMU and name of the variables that are recorded."""
+    return [end_of(run.parts, item) for item in coupling.outputs] or [
+        (part, name) for part in run.parts.values() for name in part.names("output")
+    ]
+
+
+def _afresh(coupling: CoupleArguments, done: Sequence[Steps], values: Array) -> list[Segment]:
+    """Return what halves of the first steps change, done by other instances of the FMUs.
+
+    Args:
+        coupling: the arguments.
+        done: the steps of the run from each communication point to the next.
+        values: the signals at all points, shape (n + 1, n_signals).
+    """
+    try:
+        with _assembled(coupling) as run:
+            run.start()
+            ends = Measured(run, _recorded(run, coupling)).ends
+            return Halves(run, ends, done, values).from_start(compared_steps(len(done)))
+    except FmuError:
+        return []  # an FMU that starts only once
+
+
+def _notices(bonds: Sequence[BondEnergy], ways: Sequence[str], step: float) -> tuple[str, ...]:
     """Return a notice on the bond that makes most energy, if any of them makes a noticeable part."""
     wrong = [item for item in bonds if item.noticeable]
     if not wrong:
@@ -205,11 +278,23 @@ def _notices(bonds: Sequence[BondEnergy], remedy: str) -> tuple[str, ...]:
     others = f", and {len(wrong) - 1} more pair(s) do likewise" if len(wrong) > 1 else ""
     percent = 100 * abs(made) / exchanged if exchanged else math.inf
     part = f"{percent:.3g} % of the {exchanged:.3g} J exchanged there"
-    return (f"the coupling {worst.bond} {gain.format(abs(made))}, {part}{others}; take {remedy}",)
+    return (f"the coupling {worst.bond} {gain.format(abs(made))}, {part}{others}; {_take(ways, _shorter(step))}",)
 
 
-def _remedy(parts: Iterable["_Part"], coupling: CoupleArguments) -> str:
-    """Return what would make the coupling's error smaller, of all that is not chosen yet."""
+def _error_notices(error: RunError, ways: Sequence[str], step: float, order: int) -> tuple[str, ...]:
+    """Return a notice if the error of a coupling is noticeable; order: of the error in the communication step."""
+    if not error.name or error.value <= NOTICEABLE:
+        return ()
+    size, shorter = "more than its range", _shorter(step)
+    if error.value <= 1:
+        size = f"{100 * error.value:.2g} % of its range"
+        shorter = f"a step of at most {step * (NOTICEABLE / error.value) ** (1 / order):.1g} s"
+    where = f"{error.name} with an estimated error of {size}, most of it from t = {error.time:.6g} s"
+    return (f"the communication steps leave {where}; {_take(ways, shorter, IN_ONE)}",)
+
+
+def _ways(parts: Iterable[Part], coupling: CoupleArguments) -> list[str]:
+    """Return the arguments that would make the coupling's error smaller, of all that is not chosen yet."""
     saves = all(part.saves for part in parts)
     ways = {
         "extrapolation=1": coupling.extrapolation == 0,
@@ -218,7 +303,17 @@ def _remedy(parts: Iterable["_Part"], coupling: CoupleArguments) -> str:
         "a tolerance such as 1e-5": saves and not coupling.tolerance,
         "a smaller tolerance": coupling.tolerance > 0,
     }
-    return ", ".join([*(way for way, open_ in ways.items() if open_), f"or a step shorter than {coupling.step:g} s"])
+    return [way for way, is_open in ways.items() if is_open]
+
+
+def _shorter(step: float) -> str:
+    return f"a step shorter than {step:g} s"
+
+
+def _take(ways: Sequence[str], *last: str) -> str:
+    """Return the advice to take one of some ways, last of the last."""
+    *first, final = (*ways, *last)
+    return f"take {', '.join([*first, f'or {final}'] if first else [final])}"
 
 
 def _check(coupling: CoupleArguments) -> None:
@@ -234,475 +329,3 @@ def _check(coupling: CoupleArguments) -> None:
         raise UsageError(f"passes = {passes}: each step is done at least once")
     if not 0 <= coupling.tolerance < 1:
         raise UsageError(f"the tolerance is {coupling.tolerance}; it is 0 (equal steps) or below 1, such as 1e-6")
-
-
-class _Group(NamedTuple):
-    """Variables of one type, which are read or set together.
-
-    Args:
-        names: of the variables.
-        references: theirs, as the FMU's functions take them.
-        get, set: functions of the FMU.
-    """
-
-    names: tuple[str, ...]
-    references: list[Any]
-    get: Callable[..., Any]
-    set: Callable[..., Any]
-
-
-class _Part:
-    """One FMU, instantiated.
-
-    Args:
-        name: name of the component.
-        path: path of the .fmu file.
-        folder: folder that it is unpacked to.
-        stack: stack of contexts that frees it.
-    """
-
-    def __init__(self, name: str, path: Path, folder: Path, stack: ExitStack) -> None:
-        self.name, self.messages = name, Messages()
-        self.description = read_fmu(path)
-        if self.description.coSimulation is None:
-            raise FmuError(f"'{path}' is not for co-simulation")
-        self.variables = {item.name: item for item in self.description.modelVariables if item.type in VALUES}
-        self._kinds: dict[str, str] = {name: KINDS.get(item.type, item.type) for name, item in self.variables.items()}
-        self._values = {name: VALUES[item.type] for name, item in self.variables.items()}
-        self._known: dict[tuple[str, ...], tuple[_Group, ...]] = {}
-        try:
-            self._units = {
-                unit.name: ScaledUnit(unit.name, tuple(getattr(base, item) for item in BASE), base.factor, base.offset)
-                for unit in self.description.unitDefinitions
-                if (base := unit.baseUnit) is not None
-            }
-        except ValueError as error:
-            raise FmuError(f"'{path}' cannot be read: {error}; see mbfmu check") from None
-        self.ramps = bool(self.description.coSimulation.canInterpolateInputs)
-        self.saves = bool(self.description.coSimulation.canGetAndSetFMUstate)
-        try:
-            read_archive(path).unpack(folder)
-            self.slave = instantiate(str(folder), self.description, name, self.messages.note, alone=False)
-        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-            raise FmuError(f"'{path}' cannot be started: {self._said(error)}") from None
-        stack.callback(self.slave.freeInstance)
-
-    def names(self, causality: str) -> list[str]:
-        """Return the names of the variables of a causality whose values are numbers."""
-        return [name for name, item in self.variables.items() if item.causality == causality]
-
-    def set(self, values: Mapping[str, float]) -> None:
-        """Set variables by name."""
-        for group in self._groups(tuple(values)):
-            typed = [self._values[name](values[name]) for name in group.names]
-            self._call("a value", group.set, group.references, typed)
-
-    def get(self, names: tuple[str, ...]) -> list[float]:
-        """Return the values of variables, a truth value as 1 or 0."""
-        values = self.get_by_name(names)
-        return [values[name] for name in names]
-
-    def get_by_name(self, names: tuple[str, ...]) -> dict[str, float]:
-        """Return the values of variables by name, a truth value as 1 or 0."""
-        values_by_name: dict[str, float] = {}
-        for group in self._groups(names):
-            values = self._call("a value", group.get, group.references)
-            values_by_name.update(zip(group.names, map(float, values), strict=True))
-        return values_by_name
-
-    def unit(self, name: str) -> tuple[str, ScaledUnit | None]:
-        """Return the name of a variable's unit, empty for none, and the unit by its base, None if it has none."""
-        text = unit_of(self.variables[name], "")
-        return text, self._units.get(text)
-
-    def is_real(self, name: str) -> bool:
-        """Return whether a variable is of type Real."""
-        return self._kinds[name] == "Real"
-
-    def ramp(self, slopes: Mapping[str, float]) -> None:
-        """Set the time derivatives of the real ones of some inputs by name."""
-        slopes = {name: slope for name, slope in slopes.items() if self.is_real(name)}
-        if not slopes:
-            return
-        (group,) = self._groups(tuple(slopes))
-        count = len(group.references)
-        self._call(
-            "input derivatives", self.slave.fmi2SetRealInputDerivatives, self.slave.component,
-            (c_uint * count)(*group.references), count, (c_int * count)(*[1] * count),
-            (c_double * count)(*slopes.values()),
-        )  # fmt: skip
-
-    def start(self) -> None:
-        """Enter initialisation mode at t = 0."""
-        self._call("the start", self.slave.setupExperiment, startTime=0.0)
-        self._call("the start", self.slave.enterInitializationMode)
-
-    def begin(self) -> None:
-        """Leave initialisation mode."""
-        self._call("the start", self.slave.exitInitializationMode)
-
-    def step(self, time: float, size: float) -> None:
-        """Do a communication step.
-
-        Raises:
-            StepError: the step failed.
-        """
-        try:
-            self.slave.doStep(currentCommunicationPoint=time, communicationStepSize=size)
-        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-            where = f"'{self.name}' cannot step from t = {time:g} s by {size:g} s"
-            raise StepError(f"{where}: {self._said(error)}") from None
-
-    def _groups(self, names: tuple[str, ...]) -> tuple[_Group, ...]:
-        """Return names by the type whose functions get and set the variables, made once for the same names."""
-        if names not in self._known:
-            by_kind: dict[str, list[str]] = {}
-            for name in names:
-                by_kind.setdefault(self._kinds[name], []).append(name)
-            self._known[names] = tuple(self._group(kind, some) for kind, some in by_kind.items())
-        return self._known[names]
-
-    def _group(self, kind: str, names: Sequence[str]) -> _Group:
-        references = [self.variables[name].valueReference for name in names]
-        return _Group(tuple(names), references, getattr(self.slave, f"get{kind}"), getattr(self.slave, f"set{kind}"))
-
-    def _call(self, request: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        try:
-            return function(*arguments, **named)
-        except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
-            raise FmuError(f"'{self.name}' refuses {request}: {self._said(error)}") from None
-
-    def _said(self, error: Exception) -> str:
-        """Return the messages of the FMU; if there are none, FMPy's error."""
-        return "; ".join(dict.fromkeys(self.messages)) or str(error)
-
-
-def _end(parts: Mapping[str, _Part], text: str) -> tuple[_Part, str]:
-    """Return the component and the variable that a text names.
-
-    Raises:
-        UnknownNameError: there is no such component or variable.
-    """
-    component, _, name = text.partition(".")
-    if component not in parts:
-        raise UnknownNameError(f"'{text}': there is no component '{component}'; {nearest(component, parts)}")
-    if name not in parts[component].variables:
-        known = parts[component].variables
-        raise UnknownNameError(
-            f"'{text}': '{component}' has no variable '{name}' whose value is a number; {nearest(name, known)}"
-        )
-    return parts[component], name
-
-
-def _by_part(ends: Iterable[tuple[_Part, str]]) -> dict[_Part, tuple[str, ...]]:
-    """Return names of variables, each once, by their FMU."""
-    names: dict[_Part, tuple[str, ...]] = {}
-    for part, name in dict.fromkeys(ends):
-        names[part] = (*names.get(part, ()), name)
-    return names
-
-
-class _Shown:
-    """Variables of all FMUs that are read together.
-
-    Args:
-        ends: FMU and name of each.
-    """
-
-    def __init__(self, ends: Sequence[tuple[_Part, str]]) -> None:
-        self._ends, self._names = ends, _by_part(ends)
-
-    def values(self) -> list[float]:
-        """Return their values now."""
-        values = {part: part.get_by_name(names) for part, names in self._names.items()}
-        return [values[part][name] for part, name in self._ends]
-
-
-class _Source(NamedTuple):
-    """The output that an input follows.
-
-    Args:
-        part: its FMU.
-        name: its name.
-        factor, offset: what makes the input's value of its own, units included.
-    """
-
-    part: _Part
-    name: str
-    factor: float
-    offset: float
-
-    def of(self, value: float) -> float:
-        """Return the value of the input for one of the output."""
-        return self.factor * value + self.offset
-
-
-@dataclass
-class _Line:
-    """The source of an input: an output of another FMU, or a function of the time."""
-
-    part: _Part
-    name: str
-    source: _Source | None = None
-    signal: Course | None = None
-    past: tuple[float, float] | None = None  # time and value at the last communication point
-
-    def value(self, time: float) -> float:
-        """Return the value of the source at a time."""
-        if self.source is None:
-            assert self.signal is not None
-            return self.signal.at(time)
-        return self.source.of(self.source.part.get((self.source.name,))[0])
-
-
-class _Saved(NamedTuple):
-    """State of a coupled run, to which it can go back.
-
-    Args:
-        parts: states of the FMUs by the name of the component.
-        past: last values of the inputs.
-        sums: energies of the bonds.
-    """
-
-    parts: dict[str, Any]
-    past: dict[str, tuple[float, float] | None]
-    sums: list[tuple[float, float, float]]
-
-
-class _Run:
-    """The FMUs and the sources of their inputs."""
-
-    def __init__(
-        self,
-        parts: Mapping[str, _Part],
-        connections: Sequence[Wire],
-        inputs: Mapping[str, Course],
-        order: Order,
-        extrapolation: int,
-        passes: int,
-    ) -> None:
-        self.parts, self.extrapolation, self.passes = parts, extrapolation, passes
-        self.lines: dict[str, _Line] = {}
-        plain: list[Wire] = []  # the connections as factors of plain numbers
-        for item in connections:
-            part, name = self._input(parts, item.end)
-            source, shown = _end(parts, item.start)
-            where = f"connection {item.start}={item.end}"
-            refuse_source(where, item.start, source.variables[shown].causality, SOURCES)
-            refuse_types(where, source.variables[shown].type, part.variables[name].type, item.scale)
-            if not math.isfinite(item.scale):
-                raise UsageError(f"{where}: the factor is {item.factor}; it must be a finite number")
-            (quantity, unit), (taken, wanted) = source.unit(shown), part.unit(name)
-            factor, offset = conversion(where, quantity, taken, unit, wanted, item.factor, plain=True)
-            self.lines[item.end] = _Line(part, name, _Source(source, shown, factor, offset))
-            plain.append(replace(item, factor=factor))
-        for end, signal in inputs.items():
-            part, name = self._input(parts, end)
-            self.lines[end] = _Line(part, name, signal=course_of(part.variables[name], signal))
-        self.sources = {end: line.source for end, line in self.lines.items() if line.source}
-        self.shown = _Shown([(source.part, source.name) for source in self.sources.values()])
-        self.needed_later = self._needed_later() if order == "gauss_seidel" else {}
-        self.tallies = [Tally(bond) for bond in bonds_of(plain, self._unit)]
-        self.powers: dict[str, tuple[str, ...]] = dict.fromkeys(parts, ())  # outputs that make powers, by component
-        for tally in self.tallies:
-            for start in (tally.bond.effort.start, tally.bond.rate.start):
-                part, name = _end(parts, start)
-                self.powers[part.name] += (name,)
-
-    def _unit(self, text: str) -> str:
-        part, name = _end(self.parts, text)
-        return unit_of(part.variables[name])
-
-    def _needed_later(self) -> dict[_Part, tuple[str, ...]]:
-        """Return the outputs of each FMU that FMUs stepped after it follow."""
-        order = {part: k for k, part in enumerate(self.parts.values())}
-        return _by_part(
-            (source.part, source.name)
-            for end, source in self.sources.items()
-            if order[source.part] < order[self.lines[end].part]
-        )
-
-    def sums(self) -> list[tuple[float, float, float]]:
-        """Return what the bonds have made and exchanged (J), and their largest effort (N or N.m)."""
-        return [tally.sums for tally in self.tallies]
-
-    def energies(self, sums: Sequence[Sequence[tuple[float, float, float]]]) -> tuple[BondEnergy, ...]:
-        """Return the energies of the bonds, from their sums at all times."""
-        columns = np.array(sums).reshape(len(sums), len(self.tallies), 3)
-        return tuple(
-            BondEnergy(tally.bond, columns[:, k, 0], columns[:, k, 1], AT_REST * float(columns[-1, k, 2]))
-            for k, tally in enumerate(self.tallies)
-        )
-
-    def _input(self, parts: Mapping[str, _Part], end: str) -> tuple[_Part, str]:
-        part, name = _end(parts, end)
-        if part.variables[name].causality != "input":
-            raise UsageError(f"'{end}' is not an input but {part.variables[name].causality}")
-        if end in self.lines:
-            raise UsageError(f"'{end}' is connected twice")
-        return part, name
-
-    def start(self) -> None:
-        """Initialise all FMUs; their inputs agree with the outputs they follow unless a loop has direct feedthrough."""
-        for part in self.parts.values():
-            part.start()
-        for _ in range(len(self.parts) + 1):  # outputs may depend on inputs, along a chain of FMUs
-            for line in self.lines.values():
-                line.part.set({line.name: line.value(0.0)})
-        for part in self.parts.values():
-            part.begin()
-
-    def step(self, time: float, size: float) -> None:
-        """Do a communication step of all FMUs, once for each pass."""
-        now = self._values(time)
-        state = self.save() if self.passes > 1 else None
-        try:
-            # first pass: the sources at the end of the step are extrapolated
-            self._pass(now, {}, time, size)
-            # further passes: back to the start, and again with the sources at the end as the pass before left them
-            for _ in range(1, self.passes):
-                ahead = self._values(time + size)
-                assert state is not None
-                self.restore(state)
-                self._pass(now, ahead, time, size)
-        finally:
-            if state is not None:
-                self.forget(state)
-        # the values that the next extrapolation goes through
-        for end, line in self.lines.items():
-            line.past = (time, now[end])
-
-    def _values(self, time: float) -> dict[str, float]:
-        """Return the values of all sources at a time, which all FMUs have reached."""
-        shown = zip(self.sources.items(), self.shown.values(), strict=True)
-        followed = {end: source.of(value) for (end, source), value in shown}
-        return {end: followed[end] if line.source else line.value(time) for end, line in self.lines.items()}
-
-    def _pass(self, now: Mapping[str, float], ahead: Mapping[str, float], time: float, size: float) -> None:
-        """Step all FMUs once; `ahead` holds the sources at the step's end, as the pass before computed them."""
-        reached: dict[_Part, dict[str, float]] = {}  # outputs at the step's end that others follow
-        exchanged: dict[str, Ends] = {}  # the inputs as the FMUs get them, and the outputs that make powers
-        for name, part in self.parts.items():
-            # its inputs over the step: u(t) = held + slope (t - time)
-            held: dict[str, float] = {}
-            slopes: dict[str, float] = {}
-            for end, line in self.lines.items():
-                if line.part is part:
-                    along = self._along(line, now[end], ahead.get(end), time, size, reached)
-                    held[line.name], slopes[line.name] = along
-            # an FMU that takes derivatives of inputs gets the line, another its mean held + slope h / 2
-            if part.ramps and held:
-                part.set(held)
-                part.ramp(slopes)
-            elif held:
-                part.set({item: value + slopes[item] * size / 2 for item, value in held.items()})
-            # the step, with the outputs of its bonds before and after it
-            shown = self.powers[name]
-            first = part.get(shown) if shown else []
-            part.step(time, size)
-            if shown:
-                ends = zip(first, part.get(shown), strict=True)
-                exchanged.update(zip((f"{name}.{item}" for item in shown), ends, strict=True))
-                bend = (0.0, 1.0) if part.ramps else (0.5, 0.5)
-                exchanged.update(
-                    (f"{name}.{item}", (value + bend[0] * size * slopes[item], value + bend[1] * size * slopes[item]))
-                    for item, value in held.items()
-                )
-            # inputs as they are at the end of the step
-            if any(slopes.values()) and not part.ramps:  # outputs may follow inputs directly
-                part.set({item: value + slopes[item] * size for item, value in held.items()})
-            # Gauss-Seidel: the FMUs that come later follow the outputs at the end of the step
-            if part in self.needed_later:
-                reached[part] = part.get_by_name(self.needed_later[part])
-        # the energy of each bond, from effort and rate as each side had them
-        for tally in self.tallies:
-            effort, rate = tally.bond.effort, tally.bond.rate
-            tally.add(size, exchanged[effort.start], exchanged[rate.end], exchanged[rate.start], exchanged[effort.end])
-
-    def _along(
-        self,
-        line: _Line,
-        now: float,
-        ahead: float | None,
-        time: float,
-        size: float,
-        reached: Mapping[_Part, Mapping[str, float]],
-    ) -> tuple[float, float]:
-        """Return the value at the step's start, and the slope over the step, of an input."""
-        # values that are no real numbers jump
-        if not line.part.is_real(line.name):
-            return now, 0.0
-        # a function of the time: its secant over the step
-        if line.signal is not None:
-            (value,), (rate,) = line.signal.secants((time, time + size))
-            return value, rate if self.extrapolation or ahead is not None else 0.0
-        # an output at the end of the step: of an FMU that was stepped before (Gauss-Seidel), or of the last pass
-        reached_value = None
-        if line.source is not None and line.source.part in reached:
-            reached_value = line.source.of(reached[line.source.part][line.source.name])
-        if ahead is not None:
-            return now, ((ahead if reached_value is None else reached_value) - now) / size
-        if reached_value is not None:
-            return (now, (reached_value - now) / size) if self.extrapolation else (reached_value, 0.0)
-        # the line through the last two communication points, or the last value
-        if self.extrapolation and line.past is not None:
-            before, value = line.past
-            return now, (now - value) / (time - before)
-        return now, 0.0
-
-    def save(self) -> "_Saved":
-        """Return the state of all FMUs."""
-        return _Saved(
-            {name: part.slave.getFMUState() for name, part in self.parts.items()},
-            {end: line.past for end, line in self.lines.items()},
-            self.sums(),
-        )
-
-    def restore(self, state: "_Saved") -> None:
-        """Restore a state of all FMUs."""
-        for name, part in self.parts.items():
-            part.slave.setFMUState(state.parts[name])
-        for end, line in self.lines.items():
-            line.past = state.past[end]
-        for tally, sums in zip(self.tallies, state.sums, strict=True):
-            tally.sums = sums
-
-    def forget(self, state: "_Saved") -> None:
-        """Free a state."""
-        for name, part in self.parts.items():
-            part.slave.freeFMUState(state.parts[name])
-
-    def followed(self) -> list[float]:
-        """Return the current values for the real inputs that follow outputs."""
-        lines = (line for line in self.lines.values() if line.source is not None)
-        return [line.value(0.0) for line in lines if line.part.is_real(line.name)]
-
-
-def _controlled(run: _Run, stop: float, step: float, tolerance: float, note: Callable[[float], None]) -> None:
-    """Step by rollback, comparing a step with two halves; the coupling error has the order of extrapolation plus 1."""
-    time, size, power = 0.0, step, run.extrapolation + 2
-    while time < stop * (1 - 1e-12):
-        size = min(size, step, stop - time)
-        if size < SHORTEST * stop:
-            raise StepError(f"the coupling meets no tolerance of {tolerance:g} at t = {time:g} s: take a larger one")
-        # the same span by one step and, from the saved state, by two halves
-        state = run.save()
-        try:
-            run.step(time, size)
-            whole = run.followed()
-            run.restore(state)
-            run.step(time, size / 2)
-            run.step(time + size / 2, size / 2)
-            halves = run.followed()
-            # error: the largest |a - b| / (1 + |b|) of the inputs; within the tolerance the halves are kept
-            error = max((abs(a - b) / (1 + abs(b)) for a, b in zip(whole, halves, strict=True)), default=0.0)
-            if error <= tolerance:
-                time = stop if stop - time - size < 1e-12 * stop else time + size
-                note(time)
-            else:
-                run.restore(state)
-        finally:
-            run.forget(state)
-        # next step: h (tolerance / error)^(1 / (order + 1))
-        factor = SAFETY * (tolerance / error) ** (1 / power) if error else LARGEST
-        size *= min(LARGEST, max(LEAST, factor))
