@@ -93,6 +93,7 @@ def test_mechanics_and_oil_as_two_fmus_keep_the_cylinders_length_within_a_microm
     assert numbers["length, done once"] < 3e-6
     assert numbers["length, inputs held"] > 1e-5
     assert numbers["lift"] > 0.09
+    assert 0.1 < numbers["force, done once, estimated"] / numbers["force, done once"] < 10  # and it gave no notice
 
 
 @ACCURACY

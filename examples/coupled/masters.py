@@ -119,7 +119,7 @@ def run() -> Found:
         fmus = manipulator.fmus(Path(folder), "native")
         fmus["valve"] = mbfmu.export(valve(), Path(folder) / "valve.fmu", backend="native")
         ours = mbfmu.couple(
-            fmus, CONNECTIONS, STOP, STEP, order="jacobi", extrapolation=0, outputs=SHOWN
+            fmus, CONNECTIONS, STOP, STEP, order="jacobi", extrapolation=0, outputs=SHOWN, error=False
         )  # as masters do
         found = {name: master(fmus) for name, master in MASTERS.items()}
     points, exact = manipulator.monolithic(STEP, STOP)
