@@ -1,6 +1,8 @@
 """The error of a coupled run, estimated by steps in halves: against the truth, and without a change of the run."""
 
+import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +153,26 @@ def test_a_coupling_that_fails_says_how_wrong_it_was(masses: dict[str, Path]) ->
 
 def test_no_estimate_is_made_where_no_input_follows_an_output(masses: dict[str, Path]) -> None:
     assert couple({"a": masses["mass"]}, (), 0.1, 0.01, inputs={"a.rail.f": math.sin}).error.name == ""
+
+
+def test_the_command_shows_the_estimate_and_leaves_it_out(
+    masses: dict[str, Path], tmp_path: Path, said: Callable[..., str]
+) -> None:
+    file = tmp_path / "train.toml"
+    file.write_text(
+        'stop = 0.2\nconnections = ["spring.f=mass.rail.f", "mass.rail.v=spring.v"]\n'
+        '[components]\nmass = "mass.fmu"\nspring = "spring.fmu"\n[parameters]\n"mass.rail.s" = 0.5\n',
+        encoding="utf-8",
+    )
+    for name in ("mass", "spring"):
+        (tmp_path / f"{name}.fmu").symlink_to(masses[name])
+    arguments = ("couple", str(file), "--step", "1e-3", "--set", "spring.c=50")
+    assert "estimated error" in said(*arguments)
+    assert "estimated error" not in said(*arguments, "--no-error")
+    shown = json.loads(said(*arguments, "--json"))
+    assert 0 < shown["error"]["value"] < 1e-2
+    assert shown["bonds"][0]["connection"] == "spring.f -> mass.rail.f"
+    assert shown["variables"]["mass.rail.s"]["max"] == 0.5
 
 
 # -- what segments tell of a run ------------------------------------------------------------------------------------
