@@ -22,7 +22,7 @@ from examples.coupled import arm, crane, manipulator, servo
 from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError
 from mbfmu.fmu.ssp import Wire
-from mbfmu.kernel.errors import LEAST, SLIGHT, SMALL
+from mbfmu.kernel.errors import NARROW, SLIGHT, SMALL
 from mbfmu.model import Block, Body, Defined, Parameter, Port, Prismatic, State, System, World, connect
 from mbfmu.run.coupling_error import lasting
 
@@ -41,7 +41,6 @@ class Case:
         steps: communication steps, s.
         values: parameters and start values.
         inputs: inputs over time.
-        ways: orders and extrapolations; empty: the default and held inputs.
     """
 
     fmus: Callable[[Path], Mapping[str, Path]]
@@ -158,11 +157,11 @@ CASES = {
     "two masses, stiff, damped": two_masses(
         2.0, (0.002, 0.0005), right_of_c_k=1e4, right_of_d_k=30.0, left_of_d=0.5, right_of_d=1.0
     ),
-    "two masses, damped, long": two_masses(100.0, (0.02, 0.01), left_of_d=1.0, right_of_d=2.0, right_of_d_k=2.0),
+    "two masses, damped, long": two_masses(100.0, (0.02,), left_of_d=1.0, right_of_d=2.0, right_of_d_k=2.0),
     "arm, proportional control": Case(
         exported(control=proportional(), arm="two_link"),
         (Wire("arm.shoulder.phi", "control.measured"), Wire("control.tau", "arm.shoulder.tau")),
-        10.0, (0.01, 0.001),
+        10.0, (0.01,),
     ),
     "arm, sampled control": Case(
         exported(control="digital_pid", arm="two_link"),
@@ -182,9 +181,9 @@ CASES = {
         lambda folder: manipulator.fmus(folder, "native"), manipulator.CONNECTIONS, 10.0, (1e-3,),
         inputs={"oil.k": manipulator.valve},
     ),
-    "arm on motors": Case(arm.fmus, arm.connections(), arm.STOP, (1e-3, 2.5e-4), arm.values()),
+    "arm on motors": Case(arm.fmus, arm.connections(), arm.STOP, (1e-3,), arm.values()),
     "crane on servo axes": Case(
-        crane.fmus, servo.connections("crane", crane.BARRELS), 8.0, (2e-3, 1e-3), crane.values(), crane.inputs()
+        crane.fmus, servo.connections("crane", crane.BARRELS), 8.0, (2e-3,), crane.values(), crane.inputs()
     ),
 }  # fmt: skip
 
@@ -224,7 +223,7 @@ def true_error(run: Result, exact: Result) -> float:
     }
     errors = [0.0]
     for name in names:
-        scale = max(spans[name], LEAST, least[name], SLIGHT * float(np.abs(run[name]).max()))
+        scale = max(spans[name], NARROW, least[name], SLIGHT * float(np.abs(run[name]).max()))
         errors.append(float(lasting(np.abs(run[name] - exact[name][::every])[:, None]).max() / scale))
     return max(errors)
 
@@ -245,9 +244,8 @@ def comparisons(names: Sequence[str]) -> Iterator[Comparison]:
                             run = mbfmu.couple(fmus, case.wires, case.stop, step, error=error, **given)
                             times.append(process_time() - begin)
                         exact = mbfmu.couple(fmus, case.wires, case.stop, step / FINER, error=False, **given)
-                    except MbfmuError as e:
-                        print(name, way, step, str(e)[:300])
-                        continue  # it fails with this step
+                    except MbfmuError:
+                        continue  # a step fails
                     true = true_error(run, exact)
                     yield Comparison(
                         name,

@@ -188,9 +188,9 @@ def error_of(kept: float, steps: int = 20_000) -> tuple[float, float]:
     def errors(count: int) -> Any:
         return np.array([1e-6 * (1 - kept**k) / (1 - kept) if kept < 1 else 1e-6 * k for k in range(1, count + 1)])
 
-    picked = chosen(activity_of(values, 2), range(0, steps, 512))
-    compared = [Segment(first, 0.75 * errors(length)[:, None]) for first, length in picked]
-    return estimated([SWING], time, values, compared, 2).by_variable["a.s"], float(errors(steps)[-1])
+    picked = chosen(activity_of(values, 2), range(0, steps, 512), 400)
+    segments = [Segment(first, 0.75 * errors(length)[:, None]) for first, length in picked]
+    return estimated([SWING], time, values, segments, 2).by_variable["a.s"], float(errors(steps)[-1])
 
 
 @pytest.mark.parametrize("memory", [5, 50, 200, 1000, 10**9])
@@ -204,7 +204,7 @@ def test_segments_lie_where_most_happens() -> None:
     """A burst at 3 s of 10 s."""
     time = np.arange(10_001) * 1e-3
     values = (np.sin(50 * time) * np.exp(-(((time - 3) / 0.1) ** 2)))[:, None]
-    picked = chosen(activity_of(values, 2), range(0, 10_000, 100))
+    picked = chosen(activity_of(values, 2), range(0, 10_000, 100), 400)
     assert any(first < 3000 < first + length for first, length in picked)
     assert sum(length for _, length in picked) <= 400
 

@@ -7,8 +7,7 @@ import typer
 import mbfmu
 from mbfmu.cli.choices import ResultFile, number, pairs, present
 from mbfmu.cli.console import Report, Tell
-from mbfmu.cli.simulate import _error as error_line
-from mbfmu.cli.simulate import extremes, table
+from mbfmu.cli.simulate import error_line, extremes, table
 from mbfmu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def couple(
             "error": result.error._asdict() if result.error.name else None,
             "variables": {name: extremes(result, name) for name in result.names},
         },
-        (*table(result), f"{len(result.time) - 1} communication steps", *error_line(result)),
+        (*table(result), f"{len(result.time) - 1} communication steps", *error_line(result, chosen=False)),
         present(output),
     )
 

@@ -140,7 +140,7 @@ def simulate(
             "error": result.error._asdict() if result.error.name else None,
             "variables": {name: extremes(result, name) for name in result.names},
         },
-        (*table(result), *_speed(result), *_error(result, bool(tolerance_of_result))),
+        (*table(result), *_speed(result), *error_line(result, bool(tolerance_of_result))),
         present(output, plot),
         () if drift <= DRIFT else (violated,),
     )
@@ -190,7 +190,7 @@ def _most(result: "Result", names: list[str], most: int) -> list[str]:
     return (names if len(names) <= most else [name for name in names if result[name].any()])[:most]
 
 
-def _error(result: "Result", chosen: bool) -> tuple[str, ...]:
+def error_line(result: "Result", chosen: bool) -> tuple[str, ...]:
     """Return a line on the error of a run; chosen: whether the step was found for a tolerance of the result."""
     error = result.error
     if not error.name:

@@ -35,8 +35,7 @@ from mbfmu.run.coupling_error import (
     States,
     activity_of,
     chosen,
-    compared_steps,
-    estimated,
+    compared,
 )  # fmt: skip
 from mbfmu.run.exchange import Exchange, Order, Steps, controlled
 from mbfmu.run.fmu import start_value, unit_of
@@ -218,18 +217,23 @@ def _coupled(coupling: CoupleArguments) -> CoupledResult:
         table, points = np.array(rows), np.array(times)
         values, signals = table[:, : len(shown)], table[:, len(shown) :]
         order = 1 if coupling.extrapolation == 0 and coupling.passes == 1 else 2
-        segments, faults = list[Segment](), list[str]()
+        error, faults = RunError(), list[str]()
         if states and done:
+            halves, starts = Halves(run, measured.ends, done, signals), states.by_index
+            activity = activity_of(signals, order)
             try:
-                picked = chosen(activity_of(signals, order), states.by_index)
-                segments = Halves(run, measured.ends, done, signals).from_states(states.by_index, picked)
+                error = compared(
+                    measured.signals, points, signals, order,
+                    lambda count: halves.from_states(starts, chosen(activity, starts, count)),
+                )  # fmt: skip
             except ReturnError as fault:
                 faults = [f"{fault}: leave tolerance and passes out"]
         if states:
             states.free()
     if halvable and done and (faults or not states) and not any(part.alone for part in parts):
-        segments = _afresh(coupling, done, signals)
-    error = estimated(measured.signals, points, signals, segments, order)
+        error = compared(
+            measured.signals, points, signals, order, lambda count: _afresh(coupling, done[:count], signals)
+        )
     # what is wrong: the energy that the coupling made out of nothing, its error or values without bounds
     notices = (
         *_notices(bonds, ways, step),
@@ -255,14 +259,13 @@ def _afresh(coupling: CoupleArguments, done: Sequence[Steps], values: Array) -> 
 
     Args:
         coupling: the arguments.
-        done: the steps of the run from each communication point to the next.
+        done: these steps, from each communication point to the next.
         values: the signals at all points, shape (n + 1, n_signals).
     """
     try:
         with _assembled(coupling) as run:
             run.start()
-            ends = Measured(run, _recorded(run, coupling)).ends
-            return Halves(run, ends, done, values).from_start(compared_steps(len(done)))
+            return Halves(run, Measured(run, _recorded(run, coupling)).ends, done, values).from_start()
     except FmuError:
         return []  # an FMU that starts only once
 

@@ -9,7 +9,7 @@ step size control in an FMI compatible master algorithm, Proc. 9th Int. Modelica
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from mbfmu.base.result import RunError
 from mbfmu.errors import FmuError, MbfmuError, StepError
-from mbfmu.kernel.errors import LEAST, PASSING, SLIGHT, SMALL
-from mbfmu.kernel.limits import HOPELESS
+from mbfmu.kernel.errors import NARROW, PASSING, SLIGHT, SMALL
+from mbfmu.kernel.limits import HOPELESS, NOTICEABLE
 from mbfmu.run.exchange import Exchange, Steps
 from mbfmu.run.part import Part, Shown
 
@@ -29,6 +29,8 @@ WHOLE = 400
 """Number of steps of a run up to which all of them are done once more; of a longer run as many."""
 COMPARED = 0.02
 """Part of the steps of a long run that are done once more."""
+LONGER = 4
+"""Ratio of the numbers of steps that are done once more, if the error is noticeable only beyond the segments."""
 SEGMENTS = 2
 """Number of segments of a run that is not compared as a whole."""
 REPEATED = 4
@@ -159,11 +161,12 @@ class Halves:
     """
 
     def __init__(self, run: Exchange, ends: Sequence[tuple[Part, str]], steps: Sequence[Steps], values: Array) -> None:
-        self._run, self._signals, self._steps, self._values = run, Shown(ends), steps, values
+        self._run, self._ends, self._steps, self._values = run, ends, steps, values
+        self._signals = Shown(ends)
 
-    def from_start(self, count: int) -> list[Segment]:
-        """Do the first steps, whose number is supplied, by FMUs that stand at the start."""
-        return self._compared(0, count)
+    def from_start(self) -> list[Segment]:
+        """Do all steps by FMUs that stand at the start."""
+        return self._compared(0, len(self._steps))
 
     def from_states(self, states: Mapping[int, Any], segments: Iterable[tuple[int, int]]) -> list[Segment]:
         """Do segments from states.
@@ -194,14 +197,17 @@ class Halves:
         """Raise a ReturnError unless the first steps, done once more, end with the same bits."""
         for _ in range(2):  # a state that is no copy changes with the first steps
             self._return(start)
-            values = [self._signals.values()]
+            rows = [self._signals.values()]
             with suppress(FmuError, StepError):
                 for steps in self._steps[:REPEATED]:
                     for time, size in steps:
                         self._run.step(time, size)
-                    values.append(self._signals.values())
-            if np.array(values).tobytes() != self._values[: REPEATED + 1].tobytes():
-                raise ReturnError("an FMU goes on differently after it has returned to a state that it saved")
+                    rows.append(self._signals.values())
+            values, wanted = np.array(rows), self._values[: REPEATED + 1]
+            if values.tobytes() != wanted.tobytes():
+                changed = np.flatnonzero((values != wanted[: len(values)]).any(axis=0))
+                part, name = self._ends[int(changed[0]) if changed.size else 0]
+                raise ReturnError(f"{part.name}.{name} goes on differently after a return to a saved state")
 
     def _compared(self, first: int, length: int) -> list[Segment]:
         """Return what halves of steps change, as far as they do not fail."""
@@ -216,18 +222,18 @@ class Halves:
             return [Segment(first, np.abs(self._values[first + 1 : first + 1 + len(rows)] - np.array(rows)))]
 
 
-def chosen(activity: Array, starts: Iterable[int]) -> list[tuple[int, int]]:
+def chosen(activity: Array, starts: Iterable[int], count: int) -> list[tuple[int, int]]:
     """Return the segments that are compared, index of the first and number of the steps of each: where most happens.
 
     Args:
         activity: of each signal in each step, shape (n, n_signals).
         starts: indices of steps with which a segment may begin.
+        count: number of steps of all segments.
     """
     n = len(activity)
-    length = compared_steps(n)
-    if length == n:
+    if count >= n:
         return [(0, n)]
-    length //= SEGMENTS
+    length = count // SEGMENTS
     shares = (activity / np.maximum(activity.sum(axis=0), np.finfo(float).tiny)).sum(axis=1)
     segments: list[tuple[int, int]] = []
     for start in sorted(starts, key=lambda start: -shares[start : start + length].sum()):
@@ -237,9 +243,29 @@ def chosen(activity: Array, starts: Iterable[int]) -> list[tuple[int, int]]:
     return segments
 
 
-def compared_steps(count: int) -> int:
-    """Return the number of steps that are done once more, of a number of steps of a run."""
-    return min(count, max(WHOLE, round(COMPARED * count)))
+def compared(
+    signals: Sequence[Signal], times: Array, values: Array, order: int, attempt: Callable[[int], list[Segment]]
+) -> RunError:
+    """Return the error of a run of which some steps are done once more.
+
+    If the error is noticeable only by what is carried over from the segments, more steps are done, up to all.
+
+    Args:
+        signals: see `estimated`.
+        times: see there.
+        values: see there.
+        order: see there.
+        attempt: function that does a number of steps once more.
+    """
+    n = len(times) - 1
+    count = min(n, max(WHOLE, round(COMPARED * n)))
+    while True:
+        segments = attempt(count)
+        error = estimated(signals, times, values, segments, order)
+        seen = estimated(signals, times, values, segments, order, carried=False)
+        if count == n or not seen.value <= NOTICEABLE < error.value:
+            return error
+        count = min(n, LONGER * count)
 
 
 def activity_of(values: Array, order: int) -> Array:
@@ -256,7 +282,12 @@ def activity_of(values: Array, order: int) -> Array:
 
 
 def estimated(
-    signals: Sequence[Signal], times: Array, values: Array, segments: Sequence[Segment], order: int
+    signals: Sequence[Signal],
+    times: Array,
+    values: Array,
+    segments: Sequence[Segment],
+    order: int,
+    carried: bool = True,
 ) -> RunError:
     """Return the error of a coupled run.
 
@@ -266,12 +297,16 @@ def estimated(
         values: signals there, shape (n + 1, n_signals).
         segments: what halves of the step change.
         order: order of the error in the communication step.
+        carried: whether what the segments show is carried over to the whole run.
     """
     if not (signals and segments):
         return RunError()
     with np.errstate(all="ignore"):
         scale = _scales(signals, values)
-        error, time = _carried(segments, activity_of(values, order), times)
+        activity = activity_of(values, order)
+        error, time = _carried(segments, activity, times)
+        if not carried:
+            error = np.max([lasting(item.differences).max(axis=0) for item in segments], axis=0)
         error *= 2**order / (2**order - 1)  # e(h) = d 2^p / (2^p - 1)
         relative = np.where(error > 0, error / scale, 0.0)
     for index, item in enumerate(signals):
@@ -289,7 +324,7 @@ def _scales(signals: Sequence[Signal], values: Array) -> Array:
     largest: dict[str, float] = {}
     for item, size in zip(signals, ranges, strict=True):
         largest[item.unit] = max(largest.get(item.unit, 0.0), float(size))
-    least = [max(LEAST * item.nominal, SMALL * largest[item.unit]) for item in signals]
+    least = [max(NARROW * item.nominal, SMALL * largest[item.unit]) for item in signals]
     scales: Array = np.maximum.reduce([ranges, np.array(least), SLIGHT * np.abs(values).max(axis=0)])
     return scales
 
