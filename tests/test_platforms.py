@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from mbfmu.base.cache import cache_folder
 from mbfmu.checker import report
 from mbfmu.checker.document import FOLDERS
 from mbfmu.fmi.binaries import platforms_of
+from mbfmu.fmi.elf import needed_versions
 from mbfmu.fmu.export import platforms_of as requested
 from mbfmu.fmu.native import NAMES, VERSIONS
 from mbfmu.kernel.build.platforms import PLATFORMS, is_here
@@ -25,6 +27,7 @@ from mbfmu.kernel.build.toolchain import LEVEL, alone
 
 HOST = Path(__file__).with_name("platform_host.c")
 MODULE_HOST = HOST.with_suffix(".mjs")
+PAGE = HOST.parents[1] / "docs" / "native.md"
 STEPS, H = 1000, 1e-3
 MODELS = ("slider_crank", "sampled_pid", "woodpecker", "excavator")
 """A closed loop, a controller with samples, impacts with friction, and hydraulics."""
@@ -171,6 +174,12 @@ def test_all_stands_for_the_platforms_that_a_version_names_and_the_folders_of_ot
     assert requested("aarch32-linux,x86_64-darwin", "native", "3.0") == (["aarch32-linux", "x86_64-darwin"], ())
 
 
+def newer(one: str, other: str) -> bool:
+    """Return whether a version of glibc is newer than another one."""
+    first, second = ([int(part) for part in name.partition("_")[2].split(".")] for name in (one, other))
+    return first > second
+
+
 QUICK = ("aarch64-linux", "armv7-linux", "riscv64-linux", "x86-linux")
 """Platforms whose C library zig need not compile."""
 
@@ -186,6 +195,10 @@ def test_a_library_without_optimisation_has_the_bits_and_states_of_this_machine_
     (name,) = VERSIONS["3.0"].tuples[platform]
     assert library(fmu).parent.name == folder
     assert platforms_of(library(fmu).read_bytes()) == (name,)
+    told = re.search(rf"^\| `{platform}` .*glibc ([\d.]+)", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    needed = needed_versions(library(fmu).read_bytes())
+    assert [name for name in needed if not told or newer(name, f"GLIBC_{told[1]}")] == []
+    assert bool(needed) == platform.endswith("linux")
     judged = {item.rule: item.status for item in report(fmu.folder.parent / f"{MODELS[0]}.fmu")}
     assert judged["platform-binary"] == "pass"
     assert judged["binary-format"] == ("pass" if platform != "wasm32" else "not applicable")

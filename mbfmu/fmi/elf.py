@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from typing import NamedTuple
 
 NEEDED_VERSIONS = 0x6FFFFFFE
 """Type of the section with the needed versions (SHT_GNU_verneed, Linux Standard Base, 10.7)."""
@@ -11,11 +12,34 @@ MOST = 1000
 """Largest number of entries that are read of a list."""
 
 
+class Form(NamedTuple):
+    """Where a file of 32 or 64 bits has its list of sections.
+
+    Args:
+        first_at: where the offset of the first is (e_shoff).
+        offset: format of an offset.
+        sizes_at: where the size of an entry and their number are (e_shentsize, e_shnum).
+        header: format of the begin of an entry, up to sh_link.
+    """
+
+    first_at: int
+    offset: str
+    sizes_at: int
+    header: str
+
+
+FORMS = {
+    b"\x7fELF\x01\x01": Form(0x20, "<I", 0x2E, "<IIIIIII"),
+    b"\x7fELF\x02\x01": Form(0x28, "<Q", 0x3A, "<IIQQQQI"),
+}
+"""Forms by the first bytes of a file (System V ABI, 4)."""
+
+
 def needed_versions(library: bytes) -> tuple[str, ...]:
     """Return the newest versions of the C library and of libstdc++ that a library needs, such as GLIBC_2.32.
 
     Args:
-        library: content of the file; of other than 64-bit ELF files, or damaged ones, nothing is known.
+        library: content of the file; of other than ELF files of lowest bytes first, or damaged ones, nothing is known.
     """
     try:
         names = list(_names(library))
@@ -32,11 +56,12 @@ def needed_versions(library: bytes) -> tuple[str, ...]:
 
 def _names(library: bytes) -> Iterator[str]:
     """Yield the names of the versions that a library needs."""
-    if library[:6] != b"\x7fELF\x02\x01":
+    form = FORMS.get(library[:6])
+    if form is None:
         return
-    (first,) = struct.unpack_from("<Q", library, 0x28)
-    size, count = struct.unpack_from("<HH", library, 0x3A)
-    headers = [struct.unpack_from("<IIQQQQI", library, first + k * size) for k in range(min(count, MOST))]
+    (first,) = struct.unpack_from(form.offset, library, form.first_at)
+    size, count = struct.unpack_from("<HH", library, form.sizes_at)
+    headers = [struct.unpack_from(form.header, library, first + k * size) for k in range(min(count, MOST))]
     for _, kind, _, _, offset, _, link in headers:
         if kind != NEEDED_VERSIONS or link >= len(headers):
             continue
