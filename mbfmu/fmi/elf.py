@@ -13,12 +13,12 @@ MOST = 1000
 
 
 class Form(NamedTuple):
-    """Where a file of 32 or 64 bits has its list of sections.
+    """Offsets and formats of the list of sections in a file of 32 or 64 bits.
 
     Args:
-        first_at: where the offset of the first is (e_shoff).
+        first_at: offset of that of the first section (e_shoff).
         offset: format of an offset.
-        sizes_at: where the size of an entry and their number are (e_shentsize, e_shnum).
+        sizes_at: offset of the size of an entry and of their number (e_shentsize, e_shnum).
         header: format of the begin of an entry, up to sh_link.
     """
 
