@@ -72,12 +72,13 @@ def coupled_formula(
     slopes = ca.jacobian(residual, NN), ca.jacobian(residual, unknowns)
     closed = function("closed", [unknowns, NN], ca.densify(residual), *slopes)
     ended = function("ended", [unknowns, NN], ca.densify(result))
-    guessed = function("guessed", [], ca.densify(guess))
+    guessed = function("guessed", [], *map(ca.densify, (guess, *([collocated.start] if collocated else []))))
     if collocated:
         alone = function("node_value", [y, at], value)
-        began = function("first_point", [], ca.densify(collocated.start), ca.densify(collocated.off))
-        matrices = collocated.linearised(y, at)
-        linearised = function("linearised", [y, at], *map(ca.densify, matrices))
+        led_off = function("led_off", [], ca.densify(collocated.off))
+        symbols = [ca.MX.sym(f"i{k}", local.sparsity_in(k)) for k in range(local.n_in())]
+        matrices = collocated.linearised(local.call(symbols)[1])
+        linearised = ca.Function("linearised", symbols, list(map(ca.densify, matrices)))
 
     # call them: points y_i(w), N_i = node(y_i, t_i), residual(N, w)
     x, w, *rest = (
@@ -92,15 +93,16 @@ def coupled_formula(
     # Newton's method: d residual/dw = residual_N diag(node_y(y_i)) y_w + residual_w
     jacobian = residual_N @ ca.diagcat(*(slope for _, slope in found)) @ Y_w + residual_w
     result = ended(*called, w, NN)
+    first, *start = guessed.call(called)
     if not collocated:
-        stage = Stage(w, guessed(*called), correction=-solve_linear(jacobian, residual), watched=watched)
+        stage = Stage(w, first, correction=-solve_linear(jacobian, residual), watched=watched)
         return Formula(x, type(given)(*rest), (stage,), result)
     # The same with one linearisation for all nodes: that of the start, or of the middle node
-    start, off = began(*called)
+    off = led_off(*called)
     eigenvalues, vectors = eigen(collocated.D)
     decoupled = Decoupled(
         jacobian=jacobian,
-        slopes=(*linearised(*called, start, rest[3]), off),
+        slopes=(*linearised(*called, *start, rest[3]), off),
         renewed=(*linearised(*called, *each[len(points) // 2]), off),
         eigenvalues=eigenvalues,
         vectors=vectors,
@@ -111,5 +113,5 @@ def coupled_formula(
         multipliers=off.shape[1],
         blocks=connected(matrices[-1].sparsity()),
     )
-    stage = Stage(w, guessed(*called), residual=residual, watched=watched, decoupled=decoupled)
+    stage = Stage(w, first, residual=residual, watched=watched, decoupled=decoupled)
     return Formula(x, type(given)(*rest), (stage,), result)

@@ -31,7 +31,7 @@ class Collocated:
         closing: number of constraints on velocities at the nodes; 0: there are none.
         start: point y at the start of the step.
         off: SX, shape (n, n_mu): the directions in which multipliers mu move the coordinates.
-        linearised: function (y, t) -> (B2, B1, B0, C, Bz, F1, F0, Fz), SX.
+        linearised: function of the slopes of a node's equations by its point -> (B2, B1, B0, C, Bz, F1, F0, Fz), MX.
     """
 
     D: Array
@@ -41,7 +41,7 @@ class Collocated:
     closing: int
     start: SX
     off: SX
-    linearised: Callable[[SX, SX], tuple[SX, ...]]
+    linearised: Callable[[SX], tuple[SX, ...]]
 
 
 def eigen(D: Array) -> tuple[tuple[complex, ...], Array]:

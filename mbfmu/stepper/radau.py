@@ -69,9 +69,9 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
         collocated = [Zz[i] - weighted(A[i], flows) for i in range(s)]
         return ca.vertcat(*rows, *collocated), ca.vertcat(qn + Z[-1], hv[-1] / h, zn + nominal * Zz[-1], L[-1] / h**2)
 
-    def linearised(y: SX, at: SX) -> tuple[SX, ...]:
+    def linearised(slopes: SX) -> tuple[SX, ...]:
         # columns q, v, a and z of the rows of a node; those of C^T L stand in C
-        columns = ca.horzsplit(ca.jacobian(node(y, at), y), [0, n, 2 * n, 3 * n, 3 * n + m + k, y.numel()])
+        columns = ca.horzsplit(slopes, [0, n, 2 * n, 3 * n, 3 * n + m + k, slopes.shape[1]])
         ends = [0, n, n + 2 * m + k, n + 2 * m + k + n_z]
         (B0, _, F0), (B1, C, F1), (B2, _, _), _, (Bz, _, Fz) = (ca.vertsplit(item, ends) for item in columns)
         return B2, B1, B0, C[m:, :], Bz @ ca.diag(nominal), F1, F0, Fz @ ca.diag(nominal)
