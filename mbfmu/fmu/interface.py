@@ -287,8 +287,8 @@ def interface(
             min=signal.min, max=signal.max, nominal=usual(signal),
         )  # fmt: skip
     watched = _watched(prepared, corrections, kinds)
-    for offset, variability, signal in _reports(corrections, watched):
-        add(DIAGNOSTIC, offset, signal, "local", variability, "calculated")
+    for offset, signal in _reports(corrections, watched):
+        add(DIAGNOSTIC, offset, signal, "local", "continuous", "calculated")
     # pairs of states and derivatives, and dependencies
     by_name = {item.name: item for item in variables}
     states = (
@@ -356,14 +356,14 @@ def _watched(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> Watc
     return Watched(constant, energies, indices.get(RESIDUAL), limit, view.states, errors)
 
 
-def _reports(corrections: int, watched: Watched) -> Iterator[tuple[int, str, Signal]]:
-    """Yield the place, the variability and the signal of each report on the steps."""
+def _reports(corrections: int, watched: Watched) -> Iterator[tuple[int, Signal]]:
+    """Yield the place and the signal of each report on the steps."""
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
-        yield 0, "continuous", Signal(CORRECTION, "1", text)
+        yield 0, Signal(CORRECTION, "1", text)
     if watched.errors:
         text = "estimated error of the steps so far, relative to the range of the variable with the largest one"
-        yield 1, "discrete", Signal(ERROR, "1", text)
+        yield 1, Signal(ERROR, "1", text)
 
 
 def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tuple[ParameterSignal, ...]:

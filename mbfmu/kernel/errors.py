@@ -95,12 +95,6 @@ def begun(length: int, every: int) -> Any:
     return errors
 
 
-def end_shadow(errors: Any) -> None:
-    """End the shadow of a motion, which goes on from another state than that to which the last step led."""
-    if errors:
-        errors[ENTRIES.index("LENGTH")] = 0.0
-
-
 def estimated(kernel: Any, errors: Any, measured: Estimated) -> RunError:
     """Return the error of a run, which the kernel finds in its array of errors, and from what they are errors of."""
     names, n, usual = measured

@@ -22,7 +22,7 @@ from mbfmu.errors import ResultWarning, StartError, StepError, UnknownNameError,
 from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
-from mbfmu.kernel.errors import begun, end_shadow, estimated
+from mbfmu.kernel.errors import begun, estimated
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, VariableType, is_value
@@ -187,14 +187,14 @@ class Simulation:
             StepError: a step failed; then nothing has changed.
         """
         u, dt = self._given(inputs), span_of(dt, self._step, self._time)
+        errors = type(self._errors).from_buffer_copy(self._errors)
         x, y, failure = self._kernel.communicate(
-            self._x, u, self._still, self._p, self._time, dt, self._step, self._tolerance, self._errors
+            self._x, u, self._still, self._p, self._time, dt, self._step, self._tolerance, errors
         )
         if failure is not None:
-            end_shadow(self._errors)
             supplied = self._x, u, self._still, self._p, self._time, self._step, self._tolerance
             raise StepError(facts(self._prepared).explained(self._kernel, failure, *supplied))
-        self._u, self._x, self._y, self._time = u, x, y, self._time + dt
+        self._u, self._x, self._y, self._errors, self._time = u, x, y, errors, self._time + dt
         return self.outputs
 
     def finish_compiling(self) -> None:

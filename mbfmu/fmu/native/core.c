@@ -798,15 +798,6 @@ enum outcome core_possible(struct core *m, double t, double H) {
     return DONE;
 }
 
-/* The motion goes on from another state than that to which the last step led. */
-static void end_shadow(struct state *now) {
-#ifdef ERROR_NAMES
-    now->errors[E_LENGTH] = 0;
-#else
-    (void)now;
-#endif
-}
-
 static enum outcome step(struct core *m, double t, double H, int stops) {
     struct state *now = &m->now;
     double status[S_SIZE], asked[] = {t, H, now->settings[STEP], now->settings[TOLERANCE]};
@@ -816,10 +807,11 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     struct text broken = {"", 0};
     if (m->retuned && !refresh(m, &broken)) return tell(&m->host, DISCARDED, &broken);
 #endif
-    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, asked, now->errors};
+    double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, asked, m->errors1};
     double end = t + H, span = H;
 #ifdef ERROR_NAMES
     now->errors[E_EVERY] = now->settings[ERROR_SAMPLES];
+    memcpy(m->errors1, now->errors, sizeof now->errors);
 #endif
 #if HAS_EVENTS
     int code = stops ? mbfmu_stride(all, now->worth) : mbfmu_communicate(all);
@@ -832,10 +824,7 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     int code = mbfmu_communicate(all);
     (void)stops;
 #endif
-    if (code != OK) {
-        end_shadow(now);
-        return not_done(m, code, status, t);
-    }
+    if (code != OK) return not_done(m, code, status, t);
 #ifdef STEP_LIMIT
     if (!m->judged_step) judge_step(m, t, H);
 #endif
@@ -847,6 +836,7 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     now->from_time = t;
     now->span = span;
     memcpy(now->x, m->x1, sizeof now->x);
+    memcpy(now->errors, m->errors1, sizeof now->errors);
     for (int i = 0; i < NU; ++i) now->u[i] += now->du[i] * span;
     now->time = end;
     now->correction = status[S_CORRECTION];
@@ -896,7 +886,9 @@ enum outcome core_settle(struct core *m) {
     if (memcmp(now->x, m->x1, sizeof now->x) != 0) {
         memcpy(now->x, m->x1, sizeof now->x);
         now->span = NAN; /* no derivative is that of a step and an event after it */
-        end_shadow(now);
+#ifdef ERROR_NAMES
+        now->errors[E_LENGTH] = 0; /* the motion goes on from another state */
+#endif
     }
     m->stale = 1;
 #else

@@ -143,7 +143,7 @@ struct core {
     double *y, *y1; /* outputs, and room for those of a step that may still fail */
     double outputs[2][NY];
     double defaults[N_SETTINGS];
-    double x1[NX + 1];
+    double x1[NX + 1], errors1[ERRORS + 1]; /* after a step that may still fail */
     double none[NU + 1];
     double stop; /* stop time that the master has set, s; INFINITY: none */
     double su[NU + 1], sp[NP + 1], ss[NS + 1], sx[NX + 1], st, ssettings[N_SETTINGS];
