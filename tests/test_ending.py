@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,10 +69,9 @@ def alive(pid: int) -> bool:
     return not state.exists() or state.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells what a compiler has started")
-def test_a_terminated_command_leaves_neither_compilers_nor_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, list[int], Path]]:
+    """Run Python until it compiles; return it, its compiler and what that has started, and its temporary folder."""
     started, scratch = tmp_path / "started", tmp_path / "scratch"
     scratch.mkdir()
     compiler = tmp_path / "slow"
@@ -79,24 +79,49 @@ def test_a_terminated_command_leaves_neither_compilers_nor_files(
     compiler.chmod(0o755)
     for key, value in {"CC": compiler, "TMPDIR": scratch, "XDG_CACHE_HOME": tmp_path / "cache"}.items():
         monkeypatch.setenv(key, str(value))
-    running = subprocess.Popen(
-        [sys.executable, "-m", "mbfmu", "simulate", "two_link", "--stop", "1"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    while running.poll() is None and not started.exists():
-        time.sleep(0.02)
-    pids = [int(pid) for pid in started.read_text(encoding="utf-8").split()]
-    assert all(map(alive, pids))
-    assert list(scratch.rglob("left.s"))
+
+    def run(*arguments: str) -> tuple[Any, list[int], Path]:
+        pipe = subprocess.PIPE
+        running = subprocess.Popen([sys.executable, *arguments], stdout=pipe, stderr=pipe, text=True)
+        while running.poll() is None and not started.exists():
+            time.sleep(0.02)
+        pids = [int(pid) for pid in started.read_text(encoding="utf-8").split()]
+        assert all(map(alive, pids))
+        assert list(scratch.rglob("left.s"))
+        return running, pids, scratch
+
+    return run
+
+
+def soon(holds: Callable[[], bool]) -> bool:
+    """Return whether something holds within some seconds."""
+    for _ in range(200):
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells what a compiler has started")
+def test_a_terminated_command_leaves_neither_compilers_nor_files(compiling: Callable[..., Any]) -> None:
+    running, pids, scratch = compiling("-m", "mbfmu", "simulate", "two_link", "--stop", "1")
     running.terminate()
     assert running.communicate(timeout=60) == ("", "")
     assert running.returncode == 128 + signal.SIGTERM
-    for _ in range(100):  # one whose parent is gone ends a little later
-        if not any(map(alive, pids)):
-            break
-        time.sleep(0.05)
-    assert [pid for pid in pids if alive(pid)] == []
+    assert soon(lambda: not any(map(alive, pids)))  # one whose parent is gone ends a little later
     assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells what a compiler has started")
+@pytest.mark.parametrize("order", ["SIGTERM", "SIGKILL"])
+def test_a_program_that_is_ended_leaves_neither_compilers_nor_files(order: str, compiling: Callable[..., Any]) -> None:
+    """A program of the user's handles no signals, and nothing of it is run at its end."""
+    running, pids, scratch = compiling("-c", "import mbfmu; mbfmu.simulate('two_link', 1.0)")
+    running.send_signal(getattr(signal, order))
+    running.communicate(timeout=60)
+    assert running.returncode == -getattr(signal, order)
+    assert soon(lambda: not any(map(alive, pids)))
+    assert soon(lambda: not list(scratch.iterdir()))
 
 
 @POSIX

@@ -20,7 +20,7 @@ from mbfmu.stepper.gauss import gauss_tableau
 Scheme = tuple[str, Mapping[str, Any]]
 HIGH = [scheme for scheme in SCHEMES if on_arm("absolute", scheme).order > 4]
 EXACT = [scheme for scheme in SCHEMES if on_arm("absolute", scheme).exact]
-WORK = {"local": 9.0, "partition": 10.0, "moreau": 20.0, "rattle-simplified": 10.0, "radau": 8.0, "gauss": 8.0}
+WORK = {"local": 9.0, "partition": 10.0, "moreau": 20.0, "rattle-simplified": 10.0, "radau": 8.0}
 """Corrections a step at most, where a fixed point, one linearisation a step or several solves take more than Newton's
 3.5."""
 ROUND_OFF = {"block": 5e-11}

@@ -12,6 +12,8 @@ from mbfmu.kernel.errors import NARROW, SLIGHT, SMALL
 
 MOST_TRIALS = 8
 """Largest number of steps that are tried."""
+SPLIT = 1.5
+"""Least ratio of the numbers of steps of two runs of which one has half the step of the other."""
 CAUTION = 0.5
 """Part of the tolerance at which the next step aims, as errors do not fall exactly with the order."""
 LONGER, SHORTER = 2.0, 1 / 64
@@ -33,6 +35,10 @@ def resolved(run: Callable[[float], Result], step: float, order: int, tolerance:
     tried: list[str] = []
     for _ in range(MOST_TRIALS):
         whole, halves = run(step), run(step / 2)
+        if halves.steps < SPLIT * whole.steps:  # steps that have no solution are taken in parts, the same in both
+            tried.append(f"unknown with steps of {step:.3g} s, which have no solution")
+            step = min(step / 2, float(whole.time[-1] - whole.time[0]) / halves.steps)
+            continue
         error = error_by(whole, halves, order)
         if error.value <= tolerance:
             return replace(whole, error=error, step=step)

@@ -94,6 +94,29 @@ _AT_WORK: "WeakSet[subprocess.Popen[str]]" = WeakSet()
 """Compilers that were started; those that have ended leave by themselves."""
 
 
+WATCH = """
+trap '' INT TERM HUP
+end() {
+    kill -STOP "$1"
+    for child in $(cat "/proc/$1/task/$1/children"); do end "$child"; done
+    kill -TERM "$1"
+    kill -CONT "$1"
+}
+while read -r pid; do
+    [ "$pid" = done ] && exit
+    pids="$pids $pid"
+done
+for pid in $pids; do
+    [ -d /proc/self ] && ! [ "/proc/$pid/cwd" -ef "$0" ] && continue
+    end "$pid"
+done
+sleep 1
+rm -rf "$0"
+"""
+"""Program of a shell that reads identifiers of processes at work in the folder $0, until it reads ``done`` or whoever
+writes them has ended."""
+
+
 class BuildError(Exception):
     """The complaint of a compiler, in one line."""
 
@@ -294,6 +317,44 @@ class Library:
     path: Path
 
 
+class _Watch:
+    """A shell that ends compilers and removes their folder if this process ends before them, however it does.
+
+    A signal that ends Python at once, such as SIGTERM in a program that does not handle it, closes the pipe to it.
+
+    Args:
+        folder: where the compilers work.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._shell: subprocess.Popen[str] | None = None
+
+    def see(self, process: "subprocess.Popen[str]") -> None:
+        """Watch another compiler."""
+        if sys.platform == "win32":
+            return
+        with suppress(OSError):  # without a shell, compilers end as they like
+            if self._shell is None:
+                none = subprocess.DEVNULL
+                command = ["/bin/sh", "-c", WATCH, self._folder]
+                self._shell = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=none, stderr=none, text=True)
+            self._tell(f"{process.pid}")
+
+    def close(self) -> None:
+        """End the watch."""
+        if self._shell is not None:
+            with suppress(OSError):
+                self._tell("done")
+            self._shell.communicate()
+
+    def _tell(self, line: str) -> None:
+        assert self._shell is not None
+        assert self._shell.stdin is not None
+        self._shell.stdin.write(f"{line}\n")
+        self._shell.stdin.flush()
+
+
 class Ahead:
     """The compilation of long files while others are being written.
 
@@ -308,13 +369,15 @@ class Ahead:
     def __init__(self, toolchain: Toolchain, folder: str) -> None:
         self.toolchain, self.folder = toolchain, folder
         self.running: dict[str, subprocess.Popen[str]] = {}
+        self.watch = _Watch(folder)
 
     def take(self, file: str, text: str) -> None:
         """Write a file, and begin to compile it unless it is short."""
         (Path(self.folder) / file).write_text(text, encoding="utf-8")
         if file.endswith(".c") and len(text) >= EARLY and not _is_zig(self.toolchain):
             command = _compiling(self.toolchain, file, _flags(self.toolchain, file, text))
-            self.running[file] = _started(command, self.folder, {**os.environ, "TMPDIR": self.folder})
+            environment = {**os.environ, "TMPDIR": self.folder}
+            self.running[file] = _started(command, self.folder, environment, self.watch)
 
 
 @contextmanager
@@ -331,6 +394,7 @@ def ahead(toolchain: Toolchain) -> Iterator[Ahead]:
                 yield result
             finally:
                 _stop(result.running.values())
+                result.watch.close()
     except OSError as error:
         raise _unwritten(error) from None
 
@@ -463,10 +527,11 @@ def _compiled(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun
         checked = _is_zig(toolchain) and environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str(zigs)) == str(zigs)
         with alone(zigs) if checked else nullcontext():
             begun_here: list[subprocess.Popen[str]] = []
+            watch = _Watch(str(scratch))
             try:
-                begun_here += (_started(command, scratch, environment) for command in compiling)
+                begun_here += (_started(command, scratch, environment, watch) for command in compiling)
                 _end([*running.values(), *begun_here])
-                begun_here.append(_started(linking, scratch, environment))
+                begun_here.append(_started(linking, scratch, environment, watch))
                 _end(begun_here[-1:])
             except BuildError as error:
                 scant = [folder for folder in (scratch, lasting) if shutil.disk_usage(folder).free < SCANT]
@@ -476,6 +541,7 @@ def _compiled(sources: Mapping[str, str], toolchain: Toolchain, name: str, begun
                 raise BuildError(f"{error} ({free:.1f} MB are free in '{scant[0]}')") from None
             finally:
                 _stop(begun_here)
+                watch.close()
         content = (Path(scratch) / made).read_bytes()
         if not content:
             raise BuildError("it reports no error, but its library is empty")
@@ -539,12 +605,13 @@ def _by_size(name: str, text: str) -> str:
     return "-O1" if size < most else "-O0"
 
 
-def _started(command: list[str], folder: str, environment: Mapping[str, str]) -> "subprocess.Popen[str]":
-    """Return a process that runs a command in a folder."""
+def _started(command: list[str], folder: str, environment: Mapping[str, str], watch: _Watch) -> "subprocess.Popen[str]":
+    """Return a process that runs a command in a folder, and is watched."""
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     _AT_WORK.add(process)
+    watch.see(process)
     return process
 
 
