@@ -131,7 +131,7 @@ static int open_fmu(struct fmu *f, const char *path, const char *guid, char **va
 
 static int open_kernel(struct kernel *f, const char *path, double size) {
     void *library = dlopen(path, RTLD_NOW);
-    long long n[8];
+    long long n[9];
     ((void (*)(long long *))symbol(library, "mbfmu_sizes"))(n);
     int (*initialize)(const double *, const double *, const double *, const double *, double, double, double *,
                       double *, double *) = symbol(library, "mbfmu_initialize");

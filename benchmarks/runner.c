@@ -16,7 +16,7 @@ int main(int count, char **given) {
     if (count != 5) return 1;
     void *library = dlopen(given[1], RTLD_NOW);
     FILE *file = fopen(given[2], "rb");
-    long long n[3], sizes[8];
+    long long n[3], sizes[9];
     if (!library || !file || fread(n, sizeof n[0], 3, file) != 3) return 2;
     double *x = doubles(n[0], file), *u = doubles(n[1], file), *p = doubles(n[2], file);
     ((void (*)(long long *))dlsym(library, "mbfmu_sizes"))(sizes);

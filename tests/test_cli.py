@@ -386,6 +386,7 @@ DOCUMENTS = {
         "steps",
         "seconds",
         "stepper",
+        "step",
         "stepper_reason",
         "drift",
         "error",

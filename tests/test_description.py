@@ -30,6 +30,7 @@ from mbfmu.fmu.interface import DIAGNOSTIC, INPUT, KINDS, OUTPUT, PARAMETER, SET
 from mbfmu.fmu.nominal import nominal_of
 from mbfmu.model import Parameter, System
 from mbfmu.prepared.prepare import prepare
+from mbfmu.prepared.settings import OFTEN
 
 XSD = Path(fmpy.__file__).parent / "schema" / "fmi2" / "fmi2ModelDescription.xsd"
 BUILDERS = {"two_link": lambda: mbfmu.load("two_link"), "slider_crank": slider_crank, "spatial_arm": spatial_arm}
@@ -180,8 +181,8 @@ def test_the_table_of_variables_fills_every_vector_without_gap_or_overlap(case: 
     variables = interface(this, corrections).variables
     assert [item.reference for item in variables] == list(range(len(variables)))
     kernel = this.kernel
-    sizes = {TIME: 1, INPUT: kernel.nu, PARAMETER: kernel.np, SETTING: 2, OUTPUT: kernel.ny}
-    sizes[DIAGNOSTIC] = 1 if corrections else 0
+    sizes = {TIME: 1, INPUT: kernel.nu, PARAMETER: kernel.np, SETTING: 2 if corrections else 3, OUTPUT: kernel.ny}
+    sizes[DIAGNOSTIC] = 1
     for kind in KINDS:
         assert sorted(item.offset for item in variables if item.kind == kind) == list(range(sizes[kind])), kind
     starts = sorted(item.start_offset for item in variables if item.start_offset is not None)
@@ -191,7 +192,7 @@ def test_the_table_of_variables_fills_every_vector_without_gap_or_overlap(case: 
 def test_the_table_of_variables_holds_the_defaults_of_every_vector(case: Case) -> None:
     this = prepare(case.system, "rattle", {}, 2e-3, 1e-5)
     variables = interface(this).variables
-    expected = {INPUT: this.dae.u_default(), PARAMETER: this.dae.p_default(), SETTING: [2e-3, 1e-5]}
+    expected = {INPUT: this.dae.u_default(), PARAMETER: this.dae.p_default(), SETTING: [2e-3, 1e-5, OFTEN]}
     for kind, values in expected.items():
         assert {item.offset: item.start for item in variables if item.kind == kind} == dict(enumerate(values)), kind
     starts = {item.start_offset: item.start for item in variables if item.start_offset is not None}

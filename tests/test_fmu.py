@@ -921,7 +921,7 @@ print(json.dumps([rows, strangers]))
 def alone(arm: Unpacked, resources: Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the slave in a Python that sees no installed package and none of our environment."""
     module = packed_module(arm)
-    shown = [arm.references[name] for name in arm.names("output", "local")]
+    shown = [arm.references[name] for name in arm.shown]
     script = ALONE.format(unique=module[-32:], resources=str(resources), module=module, references=shown)
     command = [sys.executable, "-I", "-S", "-W", "error", "-c", script]
     system = {name: value for name, value in os.environ.items() if name == "SYSTEMROOT"}  # Windows starts none without

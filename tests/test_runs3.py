@@ -131,7 +131,8 @@ def test_event_mode_leaves_the_bits_as_they_are(name: str) -> None:
     A stepper that keeps momenta makes them anew at a sampling, which event mode shows at once: off by round-off.
     """
     two, three = (mbfmu.simulate(stepped(name, fmi), 0.6, output_interval=0.013) for fmi in ("2.0", "3.0"))
-    assert np.array_equal(two.values, three.values)
+    for column in set(two.names) - {"solver.error"}:  # shadows of the steps end where event mode begins
+        assert np.array_equal(two[column], three[column])
     assert name != "ball" or three["events.count"][-1] > 0
 
 

@@ -201,7 +201,7 @@ def test_a_run_that_meets_a_stiff_stop_on_its_way_says_that_errors_grow_there() 
 @pytest.mark.parametrize("backend", ["python", "native"])
 def test_an_fmu_says_at_its_first_step_that_errors_grow_with_what_was_set(backend: str, tmp_path: Path) -> None:
     fmu = mbfmu.export(oscillator(c=1e6), tmp_path / "f.fmu", stepper="rattle", step=1e-3, backend=backend)
-    assert mbfmu.simulate(fmu, 0.02).notices == ()
+    assert mbfmu.simulate(fmu, 0.02, values={"solver.error_samples": 0.0}).notices == ()
     for values, rate in (({"solver.step": 2.01e-3}, 1000), ({"c": 1e8}, 10000)):
         with pytest.warns(ResultWarning, match="let errors grow from one to the next"):
             run = mbfmu.simulate(fmu, 0.02, values=values, output_interval=2.01e-3)

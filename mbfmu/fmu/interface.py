@@ -5,7 +5,7 @@ vector of that kind; nothing else is derived from value references.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from sys import float_info
 from typing import Any
@@ -40,8 +40,8 @@ RESIDUAL = "constraint.position"
 TIME, INPUT, PARAMETER, SETTING, OUTPUT, DIAGNOSTIC = KINDS = (
     "time", "input", "parameter", "setting", "output", "diagnostic",
 )  # fmt: skip
-"""Kinds of variables, each with a vector of values: time, u, p, the parameters of the solver, y, and reports on the
-steps: the size of the last correction, and the error."""
+"""Kinds of variables, each with a vector of values: time, u, p, the parameters of the solver, y, and the report on the
+steps: the size of the last correction, or the error."""
 STATE, RATE, INDICATOR = EXCHANGED = ("state", "rate", "indicator")
 """Kinds of variables beside these in a kernel for model exchange: entries of [q; v; z], of its time derivative, and of
 the guards as a solver sees them, which are variables in FMI 3.0 alone."""
@@ -287,8 +287,8 @@ def interface(
             min=signal.min, max=signal.max, nominal=usual(signal),
         )  # fmt: skip
     watched = _watched(prepared, corrections, kinds)
-    for offset, signal in _reports(corrections, watched):
-        add(DIAGNOSTIC, offset, signal, "local", "continuous", "calculated")
+    if report := _report(corrections, watched):
+        add(DIAGNOSTIC, 0, report, "local", "continuous", "calculated")
     # pairs of states and derivatives, and dependencies
     by_name = {item.name: item for item in variables}
     states = (
@@ -356,14 +356,13 @@ def _watched(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> Watc
     return Watched(constant, energies, indices.get(RESIDUAL), limit, view.states, errors)
 
 
-def _reports(corrections: int, watched: Watched) -> Iterator[tuple[int, Signal]]:
-    """Yield the place and the signal of each report on the steps."""
+def _report(corrections: int, watched: Watched) -> Signal | None:
+    """Return the report on the steps: with bounded work what it leaves, else the estimated error, if there is one."""
     if corrections:
         text = f"size of the last of {corrections} corrections, the largest in the communication step; 0: nothing left"
-        yield 0, Signal(CORRECTION, "1", text)
-    if watched.errors:
-        text = "estimated error of the steps so far, relative to the range of the variable with the largest one"
-        yield 1, Signal(ERROR, "1", text)
+        return Signal(CORRECTION, "1", text)
+    text = "estimated error of the steps so far, relative to the range of the variable with the largest one"
+    return Signal(ERROR, "1", text) if watched.errors else None
 
 
 def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tuple[ParameterSignal, ...]:

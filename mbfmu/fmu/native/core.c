@@ -180,7 +180,7 @@ static double value_of(const struct core *m, const struct variable *v) {
     case PARAMETER: return m->now.p[v->offset];
     case SETTING: return m->now.settings[v->offset];
     case OUTPUT: return m->now.phase == INSTANTIATED && v->start >= 0 ? m->now.s[v->start] : m->y[v->offset];
-    case DIAGNOSTIC: return v->offset ? known_error(m) : m->now.correction;
+    case DIAGNOSTIC: return CORRECTIONS ? m->now.correction : known_error(m);
 #ifdef EXCHANGE
     case STATE: return m->now.x[v->offset];
     case RATE: return m->rates[v->offset];
@@ -514,7 +514,7 @@ static void judge_step(struct core *m, double t, double H) {
     const double h = H / mbfmu_count(H, now->settings[STEP]);
     const double longest = mbfmu_longest(now->x, now->u, now->du, now->p, t, h, m->work);
     if (!(longest < INFINITY)) return;
-    m->told_error = 1; /* by what follows */
+    m->told_error = m->told_size = 1; /* by what follows */
     core_say(&m->host, NOTED,
              "steps of %.3g s let errors grow from one to the next, as something vibrates or settles at a rate of about "
              "%.4g rad/s: take a solver.step of at most %.3g s, %s (said once, at t = %.9g s)",
@@ -810,8 +810,8 @@ static enum outcome step(struct core *m, double t, double H, int stops) {
     double *const all[] = {now->x, now->u, now->du, now->p, m->x1, m->y1, status, m->work, asked, m->errors1};
     double end = t + H, span = H;
 #ifdef ERROR_NAMES
-    now->errors[E_EVERY] = now->settings[ERROR_SAMPLES];
     memcpy(m->errors1, now->errors, sizeof now->errors);
+    m->errors1[E_EVERY] = now->settings[ERROR_SAMPLES];
 #endif
 #if HAS_EVENTS
     int code = stops ? mbfmu_stride(all, now->worth) : mbfmu_communicate(all);

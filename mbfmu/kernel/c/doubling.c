@@ -85,7 +85,7 @@ static void follow_with_shadow(const struct call *c, const double *x1, int halve
     e[E_DONE] += 1;
     const double part = (halves ? 1 : 1 << ORDER) / ((1 << ORDER) - 1.0);
     double length = 1;
-    for (int scale = 0; length <= e[E_DONE]; ++scale, length *= 4)
+    for (int scale = 0; scale < SCALES && length <= e[E_DONE]; ++scale, length *= 4)
         if (e[E_DONE] == length) enter(c->t + c->h, x1, c->p, part, scale, &own);
     if (e[E_DONE] == e[E_LENGTH]) abandon(m);
 }
