@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import mbfmu
 from examples.coupled import split
@@ -18,6 +19,7 @@ from examples.coupled.split import Study, Way, Whole
 from examples.report import Found, Row, present
 from mbfmu.kernel import vector
 from mbfmu.model import Block, Sampled, Subsystem, System
+from mbfmu.model.expression import Expression
 from mbfmu.prepared.prepare import prepare
 
 AXES = range(1, 7)
@@ -27,16 +29,28 @@ WINDOWS = {"platform": (0.2, 5.0, 1e-11, 1e-1), "arm": (0.02, 1.2, 1e-13, 1e-2)}
 
 
 def load(model: str) -> System:
-    """Return a machine whose calculated parameters are numbers: a part has not all that they follow from."""
+    """Return a machine whose calculated values are numbers: a part has not all that they follow from."""
     machine = mbfmu.load(model)
     assert isinstance(machine, System)
     prepared = prepare(machine, "direct", None, 1e-3)
-    outline, bound = prepared.outline, [item.name for item in prepared.dae.bound]
-    values = vector(outline.p_default())
-    y = prepared.kernel.outputs(prepared.initial_state(), vector(outline.u_default()), values, 0.0)
-    numbers = dict(zip(bound, list(y)[len(outline.outputs) :], strict=True))
-    parameters = (replace(item, value=numbers.get(item.name, item.value)) for item in machine.parameters)
-    return replace(machine, parameters=tuple(parameters))
+    outline, dae = prepared.outline, prepared.dae
+    y = prepared.kernel.outputs(prepared.initial_state(), vector(outline.u_default()), vector(outline.p_default()), 0.0)
+    numbers = {item.name: item.value for item in dae.parameters}
+    numbers |= dict(zip((item.name for item in dae.bound), list(y)[len(outline.outputs) :], strict=True))
+
+    def number(value: Any) -> Any:
+        return float(Expression(value).evaluate(numbers.__getitem__)) if isinstance(value, str) else value
+
+    return replace(
+        machine,
+        parameters=tuple(replace(item, value=number(item.value)) for item in machine.parameters),
+        components=tuple(
+            replace(item, values={name: number(value) for name, value in item.values.items()})
+            if isinstance(item, Subsystem)
+            else item
+            for item in machine.components
+        ),
+    )
 
 
 STUDIES = {
