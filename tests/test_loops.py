@@ -114,6 +114,7 @@ def test_outputs_that_call_the_accelerations_give_the_same_bits(monkeypatch: pyt
     found = []
     for lengthy in (NEVER, 300):
         monkeypatch.setattr(composing, "LENGTHY", lengthy)
+        monkeypatch.setattr(composing, "CALLED", lengthy)
         dae, bundle = chain_bundle(8, True, "joint", "direct")
         assert bundle.outputs.is_a("SXFunction") == (lengthy == NEVER)
         x = np.random.default_rng(0).normal(size=bundle.outputs.size1_in(0))

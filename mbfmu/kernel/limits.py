@@ -27,8 +27,10 @@ WORST = 5.0
 """Largest factor by which a chosen step shrinks at once."""
 BEST = 4.0
 """Largest factor by which a chosen step grows at once."""
-SHORTEST = 1e-13
+SHORTEST = 1e-9
 """Smallest ratio of a chosen step to the span."""
+SHORTEST_SLIDING = 1e-13
+"""The same where modes change: a slip in space turns ever faster before it ends."""
 CLOSE = 1e-9
 """Relative distance from the end of the span within which a step ends there."""
 CONSISTENT = 1e-9
@@ -115,6 +117,7 @@ MACROS: Mapping[str, float] = {
     "WORST": WORST,
     "BEST": BEST,
     "SHORTEST": SHORTEST,
+    "SHORTEST_SLIDING": SHORTEST_SLIDING,
     "CLOSE": CLOSE,
     "CONSISTENT": CONSISTENT,
     "MOST_STEPS": MOST_STEPS,

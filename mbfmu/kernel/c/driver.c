@@ -128,6 +128,12 @@ static int judge(const struct call *c, const struct span *s, int last, double *e
     return code;
 }
 
+#ifdef SWITCHED
+#define LEAST_PART SHORTEST_SLIDING
+#else
+#define LEAST_PART SHORTEST
+#endif
+
 /* Try the next step c of a course to m->x, the `last` one or not; the course goes on, or plans a shorter step. Return OK,
  * EVENT at the end of a step that an event has ended, or why no step can be shorter; *kept tells whether it is kept. */
 static int try_step(const struct call *c, const struct span *s, int last, struct course *way, int *kept,
@@ -136,12 +142,12 @@ static int try_step(const struct call *c, const struct span *s, int last, struct
     double small = c->h, excess;
     int code = judge(c, s, last, &excess, m);
     double factor = factor_of(excess > SLIGHT ? excess : SLIGHT, way->past, ESTIMATE_ORDER ? ESTIMATE_ORDER : ORDER);
-    if (code == OK && excess <= 1) code = look(c, !ESTIMATE_ORDER, small > WORST * SHORTEST * s->H, &small, m);
+    if (code == OK && excess <= 1) code = look(c, !ESTIMATE_ORDER, small > WORST * LEAST_PART * s->H, &small, m);
     const int whole = code == OK, good = whole || code == EVENT;
     if (!good) factor = 1 / WORST;
     *kept = good && excess <= 1;
     if (!*kept) {
-        if (small * factor <= SHORTEST * s->H) return whole ? NOT_ACCURATE : code;
+        if (small * factor <= LEAST_PART * s->H) return whole ? NOT_ACCURATE : code;
         set_unknown(m, unknown);
     } else {
         way->done = last && whole ? s->H : way->done + small;
