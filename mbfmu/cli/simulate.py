@@ -195,8 +195,8 @@ def error_line(result: "Result", chosen: bool) -> tuple[str, ...]:
     error = result.error
     if not error.name:
         return ()
-    value, unit = error.by_variable[error.name], result.units.get(error.name, "").removeprefix("1")
-    amount = f", {value:.1g} {unit}".rstrip(", ") if unit else ""
+    unit = result.units.get(error.name, "1")
+    amount = "" if unit == "1" else f", {error.by_variable[error.name]:.1g} {unit}"
     steps = f", with steps of {result.step:.3g} s" if chosen else ""
     return (f"estimated error {error.value:.1g} of the range of {error.name}{amount}{steps}",)
 
