@@ -56,9 +56,9 @@ def error_by(whole: Result, halves: Result, order: int) -> RunError:
         halves: that with half the step.
         order: of the stepper.
     """
-    part = 2**order / (2**order - 1)
-    amounts = {name: part * np.abs(whole[name] - halves[name]) for name in ranges(whole)}
-    relative = {name: float(amounts[name].max()) / size for name, size in ranges(whole).items()}
+    part, sizes = 2**order / (2**order - 1), ranges(whole)
+    amounts = {name: part * np.abs(whole[name] - halves[name]) for name in sizes}
+    relative = {name: float(amounts[name].max()) / size for name, size in sizes.items()}
     if not relative:
         return RunError()
     worst = max(relative, key=lambda name: math.inf if math.isnan(relative[name]) else relative[name])
