@@ -130,8 +130,8 @@ def test_the_code_of_a_chain_in_absolute_coordinates_grows_by_a_few_lines_a_link
         long = [item for item in called(bundle.functions()) if item.is_a("SXFunction") and item.n_instructions() > 4000]
         written.append({item.name(): len(generated([item], external=True).text.splitlines()) for item in long})
     growth = {name: (more - written[0].get(name, 0)) / 64 for name, more in written[1].items()}
-    assert {"kept", "step_correct1", "step_result", "outputs"} <= growth.keys()
-    of_outputs = growth.pop("outputs")
+    assert {"kept", "step_correct1", "step_result", "output"} <= growth.keys()
+    of_outputs = growth.pop("output")
     assert max(growth.values()) < 20.0  # measured: 19.5, of some 2000 operations
     assert of_outputs < 60.0  # measured: 45.5; they solve for the multipliers on their own
 
