@@ -294,6 +294,32 @@ def test_a_restored_state_repeats_the_steps_bitwise(arms: BatchSimulation) -> No
             arms.restore(wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("model", "stepper"), [("two_link", "projected"), ("disk_with_stop", "radau")])
+def test_instances_have_the_errors_that_they_have_alone(model: str, stepper: str) -> None:
+    choices: dict[str, Any] = {"stepper": stepper, "error_samples": 7}
+    many = mbfmu.Simulation(model, batch=9, **choices)
+    single = mbfmu.Simulation(model, **choices)
+    assert isinstance(many, BatchSimulation)
+    assert np.isnan(many.errors).all()
+    for span in (0.3, 0.001, 0.2, 0.1, 0.4):
+        many.step(None, span)
+        single.step(None, span)
+    assert many.errors.tolist() == [single.error.value] * 9
+    assert many.error == single.error
+    state = many.state
+    many.restart([2])
+    assert np.isnan(many.errors).tolist() == [index == 2 for index in range(9)]
+    many.restore(state)
+    assert many.errors.tolist() == [single.error.value] * 9
+
+
+def test_a_batch_estimates_no_error_unless_it_is_set() -> None:
+    quiet, single = mbfmu.Simulation("two_link", batch=2), mbfmu.Simulation("two_link", error_samples=0)
+    for simulation in (quiet, single):
+        simulation.step(None, 0.01)
+        assert math.isnan(simulation.error.value)
+
+
 @given(
     st.one_of(st.just(math.nan), st.just(math.inf), st.just("a"), st.just([1.0, 2.0, 3.0]), st.just(None), st.just({}))
 )

@@ -9,7 +9,12 @@ import ctypes
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from mbfmu.base.result import RunError
+
+Array = npt.NDArray[np.float64]
 
 BRIEF = 4
 """Least number of steps of a shadow after which its distance counts: within them vanishes what stiff parts damp at
@@ -92,6 +97,13 @@ def begun(length: int, every: int) -> Any:
     errors = (ctypes.c_double * length)()
     if length:
         errors[ENTRIES.index("EVERY")] = every
+    return errors
+
+
+def begun_together(count: int, length: int, every: int) -> Array:
+    """Return the arrays of errors of instances at the start of their runs, shape (count, length); see `begun`."""
+    errors = np.zeros((count, length))
+    errors[:, [ENTRIES.index("EVERY")] if length else []] = every
     return errors
 
 

@@ -45,6 +45,7 @@ class Many:
         library = ctypes.CDLL(path)
         sizes = Sizes.of(library)
         self.nx, self.nu, self.np, self.ny, self._n_status = sizes.nx, sizes.nu, sizes.np, sizes.ny, sizes.status
+        self.n_errors = sizes.errors
         self.count, self._threads = count, threads or os.cpu_count() or 1
         room = ctypes.c_longlong()
         for width in (lanes,) if lanes else (8, 4, 2, 1):
@@ -58,7 +59,7 @@ class Many:
         real: Any = ctypes.c_double
         self._outputs = library.mbfmu_outputs_many
         self._outputs.argtypes = [ctypes.c_longlong, ctypes.c_int, *[pointer] * 3, real, *[pointer] * 2]
-        self._move.argtypes = [ctypes.c_longlong, ctypes.c_int, *[pointer] * 4, *[real] * 4, *[pointer] * 5]
+        self._move.argtypes = [ctypes.c_longlong, ctypes.c_int, *[pointer] * 4, *[real] * 4, *[pointer] * 6]
 
     @property
     def blocks(self) -> int:
@@ -101,21 +102,32 @@ class Many:
         return y[: self.count]
 
     def move(
-        self, x: Array, u: Array, du: Array, p: Array, t: float, span: float, longest: float, tolerance: float
+        self,
+        x: Array,
+        u: Array,
+        du: Array,
+        p: Array,
+        t: float,
+        span: float,
+        longest: float,
+        tolerance: float,
+        errors: Array | None = None,
     ) -> tuple[Array, Array, dict[int, Status]]:
         """Return states in blocks and outputs (count, ny) after a span, and how it went where it failed, by number.
 
         An instance that fails keeps its state, and its outputs are NaN.
 
         Args:
-            x: states, in blocks.
-            u: inputs, in blocks.
+            errors: arrays of errors, shape (blocks * width, n_errors), to which those of the steps are added; an
+                instance goes alone while it has a shadow (see `mbfmu.kernel.errors`). None: none are estimated.
             du: their constant derivatives, in blocks.
             p: parameters, in blocks.
             t: time, s.
             span: length of the span, s.
             longest: longest step, s.
             tolerance: error that a second may add; 0: equal steps.
+            errors: arrays of errors, shape (blocks * width, n_errors), to which those of the steps are added; an instance
+                goes alone while it has a shadow (see `mbfmu.kernel.errors`). None: none are estimated.
         """
         x1, y = self.empty(self.nx), np.empty((self.blocks * self.width, self.ny))
         codes = np.empty(self.blocks * self.width, dtype=np.intc)
@@ -124,7 +136,8 @@ class Many:
         def part(first: int, last: int, work: Array) -> None:
             addresses = (item[first:].ctypes.data for item in (x, u, du, p))
             each = (item[first * self.width :].ctypes.data for item in (y, codes, status))
-            made = (x1[first:].ctypes.data, *each, work.ctypes.data)
+            own = None if errors is None else errors[first * self.width :].ctypes.data
+            made = (x1[first:].ctypes.data, *each, own, work.ctypes.data)
             self._move(last - first, self.width, *addresses, t, span, longest, tolerance, *made)
 
         shares = min(self._threads, max(1, self.blocks // SHARE))

@@ -21,6 +21,7 @@ from mbfmu.fmu.failures import facts
 from mbfmu.fmu.interface import LIMITS
 from mbfmu.kernel import vector
 from mbfmu.kernel.build.toolchain import BuildError, remedy
+from mbfmu.kernel.errors import begun_together, estimated
 from mbfmu.kernel.failure import Facts
 from mbfmu.kernel.many import Many
 from mbfmu.kernel.runtime import OK, Status
@@ -29,6 +30,7 @@ from mbfmu.model.library import is_fmu, model_of
 from mbfmu.model.variable_type import VALUES_OF, is_value
 from mbfmu.prepared.failures import not_finite
 from mbfmu.prepared.prepare import Prepared, prepare
+from mbfmu.prepared.settings import check_samples
 from mbfmu.run.simulation import Simulation, span_of
 from mbfmu.stepper import Choice
 
@@ -70,6 +72,7 @@ class BatchSimulation(Simulation):
         values: parameters and start values by name: numbers that all share, or arrays of shape (N,).
         inputs: inputs at the start by name, numbers or arrays of shape (N,); the others have their start values.
         coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
+        error_samples: see `simulate`; while the error of steps is estimated, an instance leaves the lanes.
 
     Attributes:
         count: number of instances.
@@ -93,7 +96,9 @@ class BatchSimulation(Simulation):
         values: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
         coordinates: str | None = None,
+        error_samples: int = 0,
     ) -> None:
+        check_samples(error_samples)
         if batch < 1 or threads < 0:
             raise UsageError(f"Simulation: batch = {batch} and threads = {threads} must be at least 1 and 0")
         if is_fmu(model):
@@ -107,7 +112,7 @@ class BatchSimulation(Simulation):
         self._system, settable = system, outline.settable
         self._made = {"model": system, "batch": batch, "threads": threads, "stepper": stepper, "options": options,
                       "step": step, "tolerance": tolerance, "values": differing, "inputs": inputs,
-                      "coordinates": coordinates}  # fmt: skip
+                      "coordinates": coordinates, "error_samples": error_samples}  # fmt: skip
         for name in differing:
             if name not in settable and name not in self._inputs:
                 raise UsageError(
@@ -127,6 +132,7 @@ class BatchSimulation(Simulation):
             raise beyond
         self._many = Many(path, batch, threads)
         self._step, self._tolerance, self._time = float(step), float(tolerance), 0.0
+        self._every = error_samples if self._many.n_errors else 0
         try:
             self._begin(prepared, differing, inputs)
         except MemoryError:
@@ -164,7 +170,12 @@ class BatchSimulation(Simulation):
             u, own_p = (vector(item[k].tolist()) for item in (self._rows, p))
             raise StartError(f"instance {k}: {not_finite(prepared, starts[k], u, own_p, 0.0)}")
         self._failures: dict[int, _Failure | str] = {}
-        self._mark = self._marked(self.count)
+        self._errors = self._begun(self._many.blocks * self._many.width if self._every else 0)
+        self._mark = self._marked(self.count, self._every)
+
+    def _begun(self, count: int) -> Array:
+        """Return the arrays of errors of as many instances at their start."""
+        return begun_together(count, self._many.n_errors, self._every)
 
     def __repr__(self) -> str:
         return f"<{self.count} instances of '{self.name}' at {self._time:g} s, of which {len(self._failures)} failed>"
@@ -222,7 +233,9 @@ class BatchSimulation(Simulation):
         rows, dt = self._given_rows(inputs, self._rows), span_of(dt, self._step, self._time)
         u = self._u if rows is self._rows else self._many.blocked(rows)
         supplied = u, self._still, self._p, self._time
-        x, y, failed = self._many.move(self._x, *supplied, dt, self._step, self._tolerance)
+        x, y, failed = self._many.move(
+            self._x, *supplied, dt, self._step, self._tolerance, self._errors if self._every else None
+        )
         new = [index for index in failed if index not in self._failures]
         for index in new:
             x0, p = (self._many.one(item, index).copy() for item in (self._x, self._p))
@@ -302,6 +315,8 @@ class BatchSimulation(Simulation):
                 self._many.one(blocks, index)[:] = values_of_instance
             self._y[index], self._rows[index] = y, u[k]
             self._failures.pop(index, None)
+        if self._every:
+            self._errors[chosen] = self._begun(len(chosen))
 
     def _start(self, index: int, u: Any, s: Any, p: Any) -> Any:
         """Return the state in which an instance begins; raise an error that names the instance if there is none."""
@@ -338,20 +353,35 @@ class BatchSimulation(Simulation):
 
     @property
     def error(self) -> RunError:
-        """The estimated error of the steps: none is known of instances in lanes.
+        """The estimated error of the instance with the largest one; not known with ``error_samples=0``."""
+        errors = self.errors
+        return RunError() if np.isnan(errors).all() else self._error(int(np.nanargmax(errors)))
 
-        Raises:
-            UsageError: always; a single `Simulation` has it.
+    @property
+    def errors(self) -> Array:
+        """Estimated errors of the instances so far, relative to the ranges of their worst variables, shape (N,).
+
+        They are NaN where none is known: with ``error_samples=0``, before the first step, and where an instance failed.
         """
-        raise UsageError("instances in lanes estimate no error: step one of them in a Simulation without batch")
+        unknown = self.failed if self._every else np.ones(self.count, dtype=np.bool_)
+        return np.array([math.nan if unknown[k] else self._error(k).value for k in range(self.count)])
+
+    def _error(self, index: int) -> RunError:
+        """Return the estimated error of an instance."""
+        own = vector(self._errors[index].tolist())
+        return estimated(self._prepared.kernel, own, self._prepared.outline.measured)
 
     @property
     def state(self) -> bytes:
-        """All that the next step depends on: time, inputs, states, parameters and failures, for `restore`."""
+        """All that the next step depends on: time, inputs, states, parameters, errors and failures, for `restore`."""
         failures = "\n".join(f"{index} {text}" for index, text in self.failures.items()).encode()
-        content = struct.pack("<d", self._time) + b"".join(item.tobytes() for item in (self._rows, self._x, self._p))
+        content = struct.pack("<d", self._time) + b"".join(item.tobytes() for item in self._kept())
         body: bytes = content + failures
         return body + struct.pack("<I", zlib.crc32(body, self._mark))
+
+    def _kept(self) -> tuple[Array, ...]:
+        """Return the arrays that a state holds."""
+        return self._rows, self._x, self._p, self._errors
 
     def restore(self, state: bytes) -> None:
         """Restore a state; the steps from there are the same to the bit.
@@ -364,16 +394,17 @@ class BatchSimulation(Simulation):
         """
         if not isinstance(state, bytes):
             raise UsageError(f"restore: a state is bytes, as `state` gives them, not {type(state).__name__}")
-        sizes = [self._rows.nbytes, self._x.nbytes, self._p.nbytes]
+        sizes = [item.nbytes for item in self._kept()]
         body, check = state[:-4], state[-4:]
         if len(body) < 8 + sum(sizes) or check != struct.pack("<I", zlib.crc32(body, self._mark)):
             raise UsageError(f"restore: the state is damaged, or it is not one of these instances of '{self.name}'")
         self._time = struct.unpack("<d", body[:8])[0]
-        ends = [8, *(8 + sum(sizes[: k + 1]) for k in range(3))]
-        rows, x, p = (np.frombuffer(body[begin:end]) for begin, end in pairwise(ends))
+        ends = [8, *(8 + sum(sizes[: k + 1]) for k in range(len(sizes)))]
+        rows, x, p, errors = (np.frombuffer(body[begin:end]) for begin, end in pairwise(ends))
         self._rows = rows.reshape(self._rows.shape).copy()
         self._u = self._many.blocked(self._rows)
         self._x[...], self._p[...] = x.reshape(self._x.shape), p.reshape(self._p.shape)
+        self._errors = errors.reshape(self._errors.shape).copy()
         lines = (line.split(" ", 1) for line in body[ends[-1] :].decode().split("\n") if line)
         self._failures = {int(index): text for index, text in lines}
         self._y = self._many.outputs(self._x, self._u, self._p, self._time)

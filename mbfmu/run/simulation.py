@@ -29,7 +29,7 @@ from mbfmu.model.variable_type import VALUES_OF, VariableType, is_value
 from mbfmu.prepared.failures import not_finite
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared, check_steps, prepare
-from mbfmu.prepared.settings import OFTEN
+from mbfmu.prepared.settings import OFTEN, check_samples
 from mbfmu.stepper import Choice
 
 Array = npt.NDArray[np.float64]
@@ -48,6 +48,7 @@ class Simulation:
         values: parameters and start values by name.
         inputs: inputs at the start by name; the others have their start values.
         coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
+        error_samples: see `simulate`; a batch estimates no error unless it is set.
         batch: number of instances, which makes a `BatchSimulation`; None: one.
         threads: number of threads of a batch; 0: as many as processors.
 
@@ -91,9 +92,11 @@ class Simulation:
         values: Mapping[str, Any] | None = None,
         inputs: Mapping[str, float | bool] | None = None,
         coordinates: str | None = None,
+        error_samples: int = OFTEN,
         batch: int | None = None,
         threads: int = 0,
     ) -> None:
+        check_samples(error_samples)
         if threads:
             raise UsageError("Simulation: threads go with batch, the number of instances")
         if is_fmu(model):
@@ -102,7 +105,7 @@ class Simulation:
         prepared = prepare(system, stepper, options, step, tolerance, coordinates)
         outline = prepared.outline
         self._made = {"model": system, "stepper": stepper, "options": options, "step": step, "tolerance": tolerance,
-                      "coordinates": coordinates}  # fmt: skip
+                      "coordinates": coordinates, "error_samples": error_samples}  # fmt: skip
         self._introduce(outline, prepared)
         self._kernel, self._step, self._tolerance = prepared.early_kernel, float(step), float(tolerance)
         self._p = vector(outline.p_default())
@@ -111,7 +114,7 @@ class Simulation:
         self._u = self._given(inputs)
         self._x = prepared.initial_state(self._u, kernel=self._kernel)
         self._time = 0.0
-        self._errors = begun(self._kernel.n_errors, OFTEN)
+        self._errors = begun(self._kernel.n_errors, error_samples)
         if sentence := prepared.too_long(self._x, self._u, self._still, self._p, 0.0, kernel=self._kernel):
             warnings.warn(f"{outline.name}: {sentence}", ResultWarning, stacklevel=3)
         self._y, finite = self._kernel.checked_outputs(self._x, self._u, self._p, 0.0)

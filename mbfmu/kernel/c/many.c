@@ -51,10 +51,18 @@ static void place(const double *from, int n, int width, int at, double *to) {
     for (int i = 0; i < n; ++i) to[i * width + at] = from[i];
 }
 
-/* Move one instance of a block over a span, {t, H, h_max, tol}, to its place in b->x1; b->y and status are its own. */
-static int move_one(const struct block *b, int width, int at, double *span, double *status) {
+/* Whether instances go alone over n steps, for one has a shadow (see doubling.c) or begins one. */
+static int with_shadows(const double *errors, int width, long long n) {
+    for (int i = 0; i < width; ++i, errors += ERRORS)
+        if (errors[E_LENGTH] > 0 || errors[E_WAIT] <= n) return 1;
+    return 0;
+}
+
+/* Move one instance of a block over a span, {t, H, h_max, tol}, to its place in b->x1; b->y, status and errors are its
+ * own. */
+static int move_one(const struct block *b, int width, int at, double *span, double *status, double *errors) {
     double *const x = b->work, *const u = x + NX, *const du = u + NU, *const p = du + NU, *const x1 = p + NP;
-    double *const a[] = {x, u, du, p, x1, b->y + at * NY, status + at * S_SIZE, x1 + NX, span, 0};
+    double *const a[] = {x, u, du, p, x1, b->y + at * NY, status + at * S_SIZE, x1 + NX, span, errors};
     pick(b->x, NX, width, at, x);
     pick(b->u, NU, width, at, u);
     pick(b->du, NU, width, at, du);
@@ -70,11 +78,12 @@ static int move_one(const struct block *b, int width, int at, double *span, doub
 
 /* Move `blocks` blocks of `width` instances over the span H in steps of at most h_max, chosen by their error if tol > 0.
  *
- * x (NX), u and du (NU), p (NP) and x1 (NX entries) are arrays [block][entry][instance]; y (NY), codes and status
- * (S_SIZE) go instance by instance. One that fails has x as x1, and y is NAN. work is aligned to 64 bytes. */
+ * x (NX), u and du (NU), p (NP) and x1 (NX entries) are arrays [block][entry][instance]; y (NY), codes, status
+ * (S_SIZE) and errors (ERRORS; 0: none are estimated) go instance by instance. One that fails has x as x1, and y is NAN.
+ * work is aligned to 64 bytes. */
 MBFMU_EXPORT void mbfmu_move_many(long long blocks, int width, const double *x, const double *u, const double *du,
                                   const double *p, double t, double H, double h_max, double tol, double *x1, double *y,
-                                  int *codes, double *status, double *work) {
+                                  int *codes, double *status, double *errors, double *work) {
     const block_function in_lanes = tol > 0 ? 0 : lanes_of(width);
     const long long n = mbfmu_count(H, h_max);
     double span[] = {t, H, h_max, tol};
@@ -82,8 +91,9 @@ MBFMU_EXPORT void mbfmu_move_many(long long blocks, int width, const double *x, 
     for (long long k = 0; k < blocks; ++k) {
         const long long at = k * width;
         struct block b = {x + at * NX, u + at * NU, du + at * NU, p + at * NP, t, H, n, x1 + at * NX, y + at * NY, work, failed};
+        double *const own = errors ? errors + at * ERRORS : 0;
         for (int i = 0; i < width; ++i) failed[i] = 1;
-        if (in_lanes) {
+        if (in_lanes && !(own && with_shadows(own, width, n))) {
             b.y = work;
             b.work = work + NY * width;
             in_lanes(&b);
@@ -91,8 +101,11 @@ MBFMU_EXPORT void mbfmu_move_many(long long blocks, int width, const double *x, 
             b.work = work;
             for (int i = 0; i < width; ++i) pick(work, NY, width, i, b.y + i * NY);
         }
-        for (int i = 0; i < width; ++i)
-            codes[at + i] = failed[i] ? move_one(&b, width, i, span, status + at * S_SIZE) : OK;
+        for (int i = 0; i < width; ++i) {
+            double *const e = own ? own + i * ERRORS : 0;
+            if (!failed[i] && e) e[E_STEPS] += n, e[E_WAIT] -= n;
+            codes[at + i] = failed[i] ? move_one(&b, width, i, span, status + at * S_SIZE, e) : OK;
+        }
     }
 }
 
