@@ -118,16 +118,16 @@ class Many:
         An instance that fails keeps its state, and its outputs are NaN.
 
         Args:
-            errors: arrays of errors, shape (blocks * width, n_errors), to which those of the steps are added; an
-                instance goes alone while it has a shadow (see `mbfmu.kernel.errors`). None: none are estimated.
+            x: states, in blocks.
+            u: inputs, in blocks.
             du: their constant derivatives, in blocks.
             p: parameters, in blocks.
             t: time, s.
             span: length of the span, s.
             longest: longest step, s.
             tolerance: error that a second may add; 0: equal steps.
-            errors: arrays of errors, shape (blocks * width, n_errors), to which those of the steps are added; an instance
-                goes alone while it has a shadow (see `mbfmu.kernel.errors`). None: none are estimated.
+            errors: arrays of errors, shape (blocks * width, n_errors), to which those of the steps are added; an
+                instance goes alone while it has a shadow (see `mbfmu.kernel.errors`). None: none are estimated.
         """
         x1, y = self.empty(self.nx), np.empty((self.blocks * self.width, self.ny))
         codes = np.empty(self.blocks * self.width, dtype=np.intc)
