@@ -16,7 +16,7 @@ from mbfmu.errors import ResultWarning, StepError
 from mbfmu.fmu.ssp import Wire
 from mbfmu.model import Block, Defined, Parameter
 from mbfmu.run.couple import couple
-from mbfmu.run.coupling_error import Segment, Signal, activity_of, chosen, estimated, lasting
+from mbfmu.run.coupling_error import CoupledSignal, Segment, activity_of, chosen, estimated, lasting
 
 PROPORTIONAL = """
 from pythonfmu import Fmi2Causality, Fmi2Slave, Real
@@ -177,7 +177,7 @@ def test_the_command_shows_the_estimate_and_leaves_it_out(
 
 # -- what segments tell of a run ------------------------------------------------------------------------------------
 
-SWING = Signal("a.s", "m", 1.0)
+SWING = CoupledSignal("a.s", "m", 1.0)
 
 
 def error_of(kept: float, steps: int = 20_000) -> tuple[float, float]:

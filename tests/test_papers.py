@@ -160,7 +160,8 @@ def test_the_momentum_form_is_bounded_where_the_velocity_form_fails() -> None:
     assert found["case 1, velocity"] > 1
     assert found["case 2, velocity"] > 1
     assert found["case 3, velocity"] > 1
-    assert found["case 1, velocity, 10 % after"] == pytest.approx(17.5, abs=1)
+    # it grows from round-off: ten times as much moves the time by 1.2 s
+    assert found["case 1, velocity, 10 % after"] == pytest.approx(17.5, abs=1.5)
     assert [found[f"case 2, velocity, {percent} % after"] for percent in (10, 100)] == [3, 5]
     assert [found[f"case 3, velocity, {percent} % after"] for percent in (10, 100)] == [9, 13]
 

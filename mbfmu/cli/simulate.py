@@ -77,6 +77,14 @@ class FmuOptions(OptionGroup):
     validate: Validate = True
 
 
+@dataclass(frozen=True, kw_only=True)
+class AccuracyOptions(OptionGroup):
+    """The estimate of a run's error, and the error that it may have."""
+
+    error_samples: ErrorSamples = OFTEN
+    tolerance_of_result: ToleranceOfResult = 0.0
+
+
 def simulate(
     tell: Tell,
     *,
@@ -85,8 +93,7 @@ def simulate(
     source: SimulateSource,
     fmu: FmuOptions,
     energy_balance: EnergyBalance = False,
-    error_samples: ErrorSamples = OFTEN,
-    tolerance_of_result: ToleranceOfResult = 0.0,
+    accuracy: AccuracyOptions,
     output: ResultFile = None,
     show: Show = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
@@ -106,8 +113,8 @@ def simulate(
         stop,
         values=pairs(source.values) if source.packed else None,
         energy_balance=energy_balance,
-        error_samples=error_samples,
-        tolerance_of_result=tolerance_of_result,
+        error_samples=accuracy.error_samples,
+        tolerance_of_result=accuracy.tolerance_of_result,
         show=shown_names(show),
         start=start,
         timeout=fmu.timeout,
@@ -140,7 +147,7 @@ def simulate(
             "error": result.error._asdict() if result.error.name else None,
             "variables": {name: extremes(result, name) for name in result.names},
         },
-        (*table(result), *_speed(result), *error_line(result, bool(tolerance_of_result))),
+        (*table(result), *_speed(result), *error_line(result, bool(accuracy.tolerance_of_result))),
         present(output, plot),
         () if drift <= DRIFT else (violated,),
     )

@@ -12,7 +12,7 @@ MOST = 1000
 """Largest number of entries that are read of a list."""
 
 
-class Form(NamedTuple):
+class SectionLayout(NamedTuple):
     """Offsets and formats of the list of sections in a file of 32 or 64 bits.
 
     Args:
@@ -29,8 +29,8 @@ class Form(NamedTuple):
 
 
 FORMS = {
-    b"\x7fELF\x01\x01": Form(0x20, "<I", 0x2E, "<IIIIIII"),
-    b"\x7fELF\x02\x01": Form(0x28, "<Q", 0x3A, "<IIQQQQI"),
+    b"\x7fELF\x01\x01": SectionLayout(0x20, "<I", 0x2E, "<IIIIIII"),
+    b"\x7fELF\x02\x01": SectionLayout(0x28, "<Q", 0x3A, "<IIQQQQI"),
 }
 """Forms by the first bytes of a file (System V ABI, 4)."""
 

@@ -119,7 +119,7 @@ def instantiate(
 
 
 def _read_by_loader(slave: Any) -> None:
-    """Pass the resource URI as pythonfmu's loader reads it: of what a URI encodes, it decodes spaces alone."""
+    """Make the resource URI one for pythonfmu's loader: of what a URI encodes, it decodes spaces alone."""
     create = slave.fmi2Instantiate
 
     def passed(name: bytes, kind: int, guid: bytes, resources: bytes, *rest: Any) -> Any:

@@ -100,7 +100,7 @@ class FmuVariable:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class ExchangeFacts:
     """What an FMU says of its model exchange.
 
     Args:
@@ -154,7 +154,7 @@ class OuterFmu:
     version: str = "2.0"
     kinds: Mapping[str, str] = field(default_factory=lambda: {"cs": ""})
     token: str = ""
-    exchange: Exchange | None = None
+    exchange: ExchangeFacts | None = None
     terminals: tuple[Terminal, ...] = ()
 
     def members(self, *folders: str) -> dict[str, bytes]:
@@ -238,17 +238,17 @@ def _units(root: Any) -> Iterator[ScaledUnit]:
             yield ScaledUnit(unit.attrib["name"], exponents, factor, offset)
 
 
-def _exchange(root: Any, element: Any) -> Exchange:
+def _exchange(root: Any, element: Any) -> ExchangeFacts:
     structure = root.find("ModelStructure")
     if root.get("fmiVersion") == "2.0":
         states = len(structure.findall("Derivatives/Unknown")) if structure is not None else 0
         completes = element.get("completedIntegratorStepNotNeeded", "false") not in {"true", "1"}
-        return Exchange(states, int(root.get("numberOfEventIndicators", "0")), completes)
+        return ExchangeFacts(states, int(root.get("numberOfEventIndicators", "0")), completes)
     rates, indicators = (
         len(structure.findall(name)) if structure is not None else 0
         for name in ("ContinuousStateDerivative", "EventIndicator")
     )
-    return Exchange(rates, indicators, element.get("needsCompletedIntegratorStep", "true") in {"true", "1"})
+    return ExchangeFacts(rates, indicators, element.get("needsCompletedIntegratorStep", "true") in {"true", "1"})
 
 
 def _items(element: Any) -> tuple[tuple[str, int], ...]:

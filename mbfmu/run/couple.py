@@ -28,8 +28,8 @@ from mbfmu.prepared.settings import InputValue
 from mbfmu.run.bonds import BondEnergy
 from mbfmu.run.coupling_error import (
     Array,
+    CoupledSignals,
     Halves,
-    Measured,
     ReturnError,
     Segment,
     States,
@@ -37,11 +37,11 @@ from mbfmu.run.coupling_error import (
     chosen,
     compared,
 )  # fmt: skip
-from mbfmu.run.exchange import Exchange, Order, Steps, controlled
+from mbfmu.run.exchange import CoupledRun, Order, Steps, controlled
 from mbfmu.run.fmu import start_value, unit_of
 from mbfmu.run.inputs import courses
 from mbfmu.run.model import communication_points
-from mbfmu.run.part import Part, Shown, end_of
+from mbfmu.run.part import CoupledFmu, Shown, end_of
 
 IN_ONE = "all in one FMU"
 """Advice where no exchange of values is good enough."""
@@ -157,16 +157,18 @@ def couple(coupling: CoupleArguments) -> CoupledResult:
 
 
 @contextmanager
-def _assembled(coupling: CoupleArguments) -> Iterator[Exchange]:
+def _assembled(coupling: CoupleArguments) -> Iterator[CoupledRun]:
     """Yield the FMUs with their wires and start values, ready to start."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         parts = {
-            name: Part(name, Path(path), folder / str(index), stack)
+            name: CoupledFmu(name, Path(path), folder / str(index), stack)
             for index, (name, path) in enumerate(coupling.fmus.items())
         }
         wires = [item if isinstance(item, Wire) else Wire(*item) for item in coupling.connections]
-        run = Exchange(parts, wires, courses(coupling.inputs), coupling.order, coupling.extrapolation, coupling.passes)
+        run = CoupledRun(
+            parts, wires, courses(coupling.inputs), coupling.order, coupling.extrapolation, coupling.passes
+        )
         for end, value in (coupling.values or {}).items():
             part, name = end_of(parts, end)
             part.set({name: start_value(part.variables[name], value)})
@@ -186,7 +188,7 @@ def _coupled(coupling: CoupleArguments) -> CoupledResult:
                     raise UsageError(f"'{part.name}' cannot save its state: leave tolerance and passes out")
                 part.returns = True
         # what is recorded, from t = 0 on, and states to return to
-        measured = Measured(run, shown)
+        measured = CoupledSignals(run, shown)
         seen = Shown([*shown, *measured.ends])
         times, rows, sums, done = [0.0], [seen.values()], [run.sums()], list[Steps]()
         halvable = coupling.error and bool(measured.ends) and all(part.varies for part in parts)
@@ -247,7 +249,7 @@ def _coupled(coupling: CoupleArguments) -> CoupledResult:
     return CoupledResult(points, names, values, units, notices=notices, bonds=bonds, error=error)
 
 
-def _recorded(run: Exchange, coupling: CoupleArguments) -> list[tuple[Part, str]]:
+def _recorded(run: CoupledRun, coupling: CoupleArguments) -> list[tuple[CoupledFmu, str]]:
     """Return FMU and name of the variables that are recorded."""
     return [end_of(run.parts, item) for item in coupling.outputs] or [
         (part, name) for part in run.parts.values() for name in part.names("output")
@@ -265,7 +267,7 @@ def _afresh(coupling: CoupleArguments, done: Sequence[Steps], values: Array) -> 
     try:
         with _assembled(coupling) as run:
             run.start()
-            return Halves(run, Measured(run, _recorded(run, coupling)).ends, done, values).from_start()
+            return Halves(run, CoupledSignals(run, _recorded(run, coupling)).ends, done, values).from_start()
     except FmuError:
         return []  # an FMU that starts only once
 
@@ -296,7 +298,7 @@ def _error_notices(error: RunError, ways: Sequence[str], step: float, order: int
     return (f"the communication steps leave {where}; {_take(ways, shorter, IN_ONE)}",)
 
 
-def _ways(parts: Iterable[Part], coupling: CoupleArguments) -> list[str]:
+def _ways(parts: Iterable[CoupledFmu], coupling: CoupleArguments) -> list[str]:
     """Return the arguments that would make the coupling's error smaller, of all that is not chosen yet."""
     saves = all(part.saves for part in parts)
     ways = {

@@ -20,8 +20,8 @@ from mbfmu.base.result import RunError
 from mbfmu.errors import FmuError, MbfmuError, StepError
 from mbfmu.kernel.errors import NARROW, PASSING, SLIGHT, SMALL
 from mbfmu.kernel.limits import HOPELESS, NOTICEABLE
-from mbfmu.run.exchange import Exchange, Steps
-from mbfmu.run.part import Part, Shown
+from mbfmu.run.exchange import CoupledRun, Steps
+from mbfmu.run.part import CoupledFmu, Shown
 
 Array = npt.NDArray[np.float64]
 
@@ -47,7 +47,7 @@ MARGIN = 0.1
 """Amount by which less is forgotten than a segment shows: at a constant amount of errors nothing then is forgotten."""
 
 
-class Signal(NamedTuple):
+class CoupledSignal(NamedTuple):
     """A real variable whose error is estimated.
 
     Args:
@@ -75,7 +75,7 @@ class Segment(NamedTuple):
     differences: Array
 
 
-class Measured:
+class CoupledSignals:
     """The variables whose error is estimated: real ones that inputs follow, and recorded ones with a known derivative.
 
     Args:
@@ -83,15 +83,16 @@ class Measured:
         shown: FMU and name of what is recorded.
     """
 
-    def __init__(self, run: Exchange, shown: Sequence[tuple[Part, str]]) -> None:
+    def __init__(self, run: CoupledRun, shown: Sequence[tuple[CoupledFmu, str]]) -> None:
         followed = dict.fromkeys((source.part, source.name) for source in run.sources.values())
         kept = dict.fromkeys([*followed, *((part, name) for part, name in shown if name in part.differentiated)])
         self.ends = [(part, name) for part, name in kept if part.is_real(name)] if followed else []
         self.signals = [
-            Signal(f"{part.name}.{name}", *part.usual(name), self._integral(part, name)) for part, name in self.ends
+            CoupledSignal(f"{part.name}.{name}", *part.usual(name), self._integral(part, name))
+            for part, name in self.ends
         ]
 
-    def _integral(self, part: Part, name: str) -> int | None:
+    def _integral(self, part: CoupledFmu, name: str) -> int | None:
         end = (part, part.derivative_of(name))
         return self.ends.index(end) if end in self.ends else None
 
@@ -125,7 +126,7 @@ class States:
         run: the FMUs, at the start of the run.
     """
 
-    def __init__(self, run: Exchange) -> None:
+    def __init__(self, run: CoupledRun) -> None:
         for part in run.parts.values():
             part.returns = True
         self._run, self._spacing = run, SPACING
@@ -133,7 +134,7 @@ class States:
         self.passed(0)
 
     def passed(self, index: int) -> None:
-        """Save the state at a communication point, whose index is supplied, if it is one of a few."""
+        """Keep the state at a communication point, whose index is supplied, if it is one of a few."""
         if index % self._spacing:
             return
         with suppress(FmuError):
@@ -160,7 +161,9 @@ class Halves:
         values: the signals at all of them, shape (n + 1, n_signals).
     """
 
-    def __init__(self, run: Exchange, ends: Sequence[tuple[Part, str]], steps: Sequence[Steps], values: Array) -> None:
+    def __init__(
+        self, run: CoupledRun, ends: Sequence[tuple[CoupledFmu, str]], steps: Sequence[Steps], values: Array
+    ) -> None:
         self._run, self._ends, self._steps, self._values = run, ends, steps, values
         self._signals = Shown(ends)
 
@@ -244,7 +247,7 @@ def chosen(activity: Array, starts: Iterable[int], count: int) -> list[tuple[int
 
 
 def compared(
-    signals: Sequence[Signal], times: Array, values: Array, order: int, attempt: Callable[[int], list[Segment]]
+    signals: Sequence[CoupledSignal], times: Array, values: Array, order: int, attempt: Callable[[int], list[Segment]]
 ) -> RunError:
     """Return the error of a run of which some steps are done once more.
 
@@ -282,7 +285,7 @@ def activity_of(values: Array, order: int) -> Array:
 
 
 def estimated(
-    signals: Sequence[Signal],
+    signals: Sequence[CoupledSignal],
     times: Array,
     values: Array,
     segments: Sequence[Segment],
@@ -318,7 +321,7 @@ def estimated(
     return RunError(float(relative[worst]), signals[worst].name, float(time[worst]), by_variable)
 
 
-def _scales(signals: Sequence[Signal], values: Array) -> Array:
+def _scales(signals: Sequence[CoupledSignal], values: Array) -> Array:
     """Return the ranges of signals, as far as they count."""
     ranges = np.ptp(values, axis=0)
     largest: dict[str, float] = {}

@@ -13,7 +13,7 @@ from mbfmu.fmu.ssp import Wire, refuse_source, refuse_types
 from mbfmu.run.bonds import AT_REST, BondEnergy, Ends, Tally, bonds_of
 from mbfmu.run.fmu import course_of, unit_of
 from mbfmu.run.inputs import Course
-from mbfmu.run.part import Part, Shown, by_part, end_of
+from mbfmu.run.part import CoupledFmu, Shown, by_part, end_of
 
 Order = Literal["jacobi", "gauss_seidel"]
 
@@ -29,7 +29,7 @@ SOURCES = ("output", "local", "calculatedParameter")
 """Causalities of the variables that inputs may follow."""
 
 
-class Source(NamedTuple):
+class FollowedOutput(NamedTuple):
     """The output that an input follows.
 
     Args:
@@ -38,7 +38,7 @@ class Source(NamedTuple):
         factor, offset: what makes the input's value of its own, units included.
     """
 
-    part: Part
+    part: CoupledFmu
     name: str
     factor: float
     offset: float
@@ -52,9 +52,9 @@ class Source(NamedTuple):
 class Line:
     """The source of an input: an output of another FMU, or a function of the time."""
 
-    part: Part
+    part: CoupledFmu
     name: str
-    source: Source | None = None
+    source: FollowedOutput | None = None
     signal: Course | None = None
     past: tuple[float, float] | None = None  # time and value at the last communication point
 
@@ -80,12 +80,12 @@ class Saved(NamedTuple):
     sums: list[tuple[float, float, float]]
 
 
-class Exchange:
+class CoupledRun:
     """The FMUs and the sources of their inputs."""
 
     def __init__(
         self,
-        parts: Mapping[str, Part],
+        parts: Mapping[str, CoupledFmu],
         connections: Sequence[Wire],
         inputs: Mapping[str, Course],
         order: Order,
@@ -105,7 +105,7 @@ class Exchange:
                 raise UsageError(f"{where}: the factor is {item.factor}; it must be a finite number")
             (quantity, unit), (taken, wanted) = source.unit(shown), part.unit(name)
             factor, offset = conversion(where, quantity, taken, unit, wanted, item.factor, plain=True)
-            self.lines[item.end] = Line(part, name, Source(source, shown, factor, offset))
+            self.lines[item.end] = Line(part, name, FollowedOutput(source, shown, factor, offset))
             plain.append(replace(item, factor=factor))
         for end, signal in inputs.items():
             part, name = self._input(parts, end)
@@ -124,7 +124,7 @@ class Exchange:
         part, name = end_of(self.parts, text)
         return unit_of(part.variables[name])
 
-    def _needed_later(self) -> dict[Part, tuple[str, ...]]:
+    def _needed_later(self) -> dict[CoupledFmu, tuple[str, ...]]:
         """Return the outputs of each FMU that FMUs stepped after it follow."""
         order = {part: k for k, part in enumerate(self.parts.values())}
         return by_part(
@@ -145,7 +145,7 @@ class Exchange:
             for k, tally in enumerate(self.tallies)
         )
 
-    def _input(self, parts: Mapping[str, Part], end: str) -> tuple[Part, str]:
+    def _input(self, parts: Mapping[str, CoupledFmu], end: str) -> tuple[CoupledFmu, str]:
         part, name = end_of(parts, end)
         if part.variables[name].causality != "input":
             raise UsageError(f"'{end}' is not an input but {part.variables[name].causality}")
@@ -197,7 +197,7 @@ class Exchange:
 
     def _pass(self, now: Mapping[str, float], ahead: Mapping[str, float], time: float, size: float) -> None:
         """Step all FMUs once; `ahead` holds the sources at the step's end, as the pass before computed them."""
-        reached: dict[Part, dict[str, float]] = {}  # outputs at the step's end that others follow
+        reached: dict[CoupledFmu, dict[str, float]] = {}  # outputs at the step's end that others follow
         exchanged: dict[str, Ends] = {}  # the inputs as the FMUs get them, and the outputs that make powers
         for name, part in self.parts.items():
             # its inputs over the step: u(t) = held + slope (t - time)
@@ -243,7 +243,7 @@ class Exchange:
         ahead: float | None,
         time: float,
         size: float,
-        reached: Mapping[Part, Mapping[str, float]],
+        reached: Mapping[CoupledFmu, Mapping[str, float]],
     ) -> tuple[float, float]:
         """Return the value at the step's start, and the slope over the step, of an input."""
         # values that are no real numbers jump
@@ -295,7 +295,9 @@ class Exchange:
         return [line.value(0.0) for line in lines if line.part.is_real(line.name)]
 
 
-def controlled(run: Exchange, stop: float, step: float, tolerance: float, note: Callable[[float, Steps], None]) -> None:
+def controlled(
+    run: CoupledRun, stop: float, step: float, tolerance: float, note: Callable[[float, Steps], None]
+) -> None:
     """Step by rollback, comparing a step with two halves; the coupling error has the order of extrapolation plus 1."""
     time, size, power = 0.0, step, run.extrapolation + 2
     while time < stop * (1 - 1e-12):

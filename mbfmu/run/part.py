@@ -14,7 +14,7 @@ from mbfmu.fmi.reading import BASE, ScaledUnit
 from mbfmu.run.fmu import read_fmu, unit_of
 
 
-class Group(NamedTuple):
+class AlikeVariables(NamedTuple):
     """Variables of one type, which are read or set together.
 
     Args:
@@ -29,7 +29,7 @@ class Group(NamedTuple):
     set: Callable[..., Any]
 
 
-class Part:
+class CoupledFmu:
     """One FMU, instantiated.
 
     Args:
@@ -47,7 +47,7 @@ class Part:
         self.variables = {item.name: item for item in self.description.modelVariables if item.type in VALUES}
         self._kinds: dict[str, str] = {name: KINDS.get(item.type, item.type) for name, item in self.variables.items()}
         self._values = {name: VALUES[item.type] for name, item in self.variables.items()}
-        self._known: dict[tuple[str, ...], tuple[Group, ...]] = {}
+        self._known: dict[tuple[str, ...], tuple[AlikeVariables, ...]] = {}
         try:
             self._units = {
                 unit.name: ScaledUnit(unit.name, tuple(getattr(base, item) for item in BASE), base.factor, base.offset)
@@ -160,7 +160,7 @@ class Part:
         """Free a state."""
         self._call("to free a state", self.slave.freeFMUState, state)
 
-    def _groups(self, names: tuple[str, ...]) -> tuple[Group, ...]:
+    def _groups(self, names: tuple[str, ...]) -> tuple[AlikeVariables, ...]:
         """Return names by the type whose functions get and set the variables, made once for the same names."""
         if names not in self._known:
             by_kind: dict[str, list[str]] = {}
@@ -169,9 +169,11 @@ class Part:
             self._known[names] = tuple(self._group(kind, some) for kind, some in by_kind.items())
         return self._known[names]
 
-    def _group(self, kind: str, names: Sequence[str]) -> Group:
+    def _group(self, kind: str, names: Sequence[str]) -> AlikeVariables:
         references = [self.variables[name].valueReference for name in names]
-        return Group(tuple(names), references, getattr(self.slave, f"get{kind}"), getattr(self.slave, f"set{kind}"))
+        return AlikeVariables(
+            tuple(names), references, getattr(self.slave, f"get{kind}"), getattr(self.slave, f"set{kind}")
+        )
 
     def _call(self, request: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         try:
@@ -184,7 +186,7 @@ class Part:
         return "; ".join(dict.fromkeys(self.messages)) or str(error)
 
 
-def end_of(parts: Mapping[str, Part], text: str) -> tuple[Part, str]:
+def end_of(parts: Mapping[str, CoupledFmu], text: str) -> tuple[CoupledFmu, str]:
     """Return the component and the variable that a text names.
 
     Raises:
@@ -201,9 +203,9 @@ def end_of(parts: Mapping[str, Part], text: str) -> tuple[Part, str]:
     return parts[component], name
 
 
-def by_part(ends: Iterable[tuple[Part, str]]) -> dict[Part, tuple[str, ...]]:
+def by_part(ends: Iterable[tuple[CoupledFmu, str]]) -> dict[CoupledFmu, tuple[str, ...]]:
     """Return names of variables, each once, by their FMU."""
-    names: dict[Part, tuple[str, ...]] = {}
+    names: dict[CoupledFmu, tuple[str, ...]] = {}
     for part, name in dict.fromkeys(ends):
         names[part] = (*names.get(part, ()), name)
     return names
@@ -216,7 +218,7 @@ class Shown:
         ends: FMU and name of each.
     """
 
-    def __init__(self, ends: Sequence[tuple[Part, str]]) -> None:
+    def __init__(self, ends: Sequence[tuple[CoupledFmu, str]]) -> None:
         self._ends, self._names = ends, by_part(ends)
 
     def values(self) -> list[float]:

@@ -128,7 +128,7 @@ class _Elimination:
         return node
 
     def _eliminate(self) -> None:
-        """Eliminate all operations, those with the fewest pairs of operand and user first."""
+        """Remove all operations, those with the fewest pairs of operand and user first."""
         left = {node for node in range(self._shape[1], len(self._from)) if node not in self._values}
         queue = [(self._pairs(node), node) for node in left]
         heapq.heapify(queue)
@@ -149,7 +149,7 @@ class _Elimination:
         return len(self._from[node]) * len(self._to[node])
 
     def _without(self, node: int) -> Iterator[int]:
-        """Eliminate a node, and yield those whose edges have changed."""
+        """Remove a node, and yield those whose edges have changed."""
         operands, users = self._from[node], self._to[node]
         self._from[node], self._to[node] = {}, {}
         for operand in operands:

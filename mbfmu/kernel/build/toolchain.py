@@ -331,7 +331,7 @@ class _Watch:
         self._shell: subprocess.Popen[str] | None = None
 
     def see(self, process: "subprocess.Popen[str]") -> None:
-        """Watch another compiler."""
+        """Add another compiler to those that are watched."""
         if sys.platform == "win32":
             return
         with suppress(OSError):  # without a shell, compilers end as they like
