@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from masters import NO_LOADER
+from pythonfmu.builder import FmuBuilder  # before an FMU of this process brings its own pythonfmu, without binaries
 from test_cosimulation import SPRUNG, mass, spring
 
 import mbfmu
@@ -61,8 +62,6 @@ def masses(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def controller(folder: Path, hidden: float = 0.0, **options: bool) -> Path:
     """Return the FMU of the controller, as pythonfmu makes it."""
-    from pythonfmu.builder import FmuBuilder
-
     script = folder / f"proportional{len(options)}.py"  # a process imports a module of one name once
     script.write_text(PROPORTIONAL.replace("HIDDEN", str(hidden)), encoding="utf-8")
     return Path(FmuBuilder.build_FMU(script, dest=folder, **options))
