@@ -66,6 +66,13 @@ def test_a_machine_is_improved_up_to_its_bounds() -> None:
     assert all(item.bound for item in found.items)
 
 
+def test_an_optimum_of_steps_that_are_too_long_says_so() -> None:
+    search: dict[str, Any] = {"free": ["m2"], "bounds": {"m2": (0.5, 2.0)}, "stepper": "rattle"}
+    coarse = mbfmu.optimize("two_link", 1.0, "last(elbow.phi)**2", step=0.05, **search)
+    assert any("an estimated error of" in notice for notice in coarse.notices)
+    assert not mbfmu.optimize("two_link", 1.0, "last(elbow.phi)**2", step=0.005, **search).notices
+
+
 def test_what_is_written_starts_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.analysis.equilibria import write_start
+from mbfmu.analysis.final_run import final_run
 from mbfmu.analysis.sensitivity import Sensitivity
 from mbfmu.base.arguments import checked
 from mbfmu.base.described import Described, part_of, takes
@@ -28,8 +29,6 @@ from mbfmu.model.library import model_of
 from mbfmu.prepared import settings
 from mbfmu.prepared.prepare import prepare_run
 from mbfmu.prepared.settings import ModelSettings, RunSettings
-from mbfmu.run.inputs import courses, formulas
-from mbfmu.run.model import run_prepared
 
 Array = npt.NDArray[np.float64]
 Told = Callable[[int, float], None]
@@ -200,13 +199,7 @@ def fit(search: FitArguments) -> Fit:
 
 def _coarse(found: Fit, system: Model, driven: RunSettings, stop: float) -> tuple[str, ...]:
     """Return a notice if the steps of the fitted model have a larger error in an output than the fit leaves there."""
-    inputs = courses(driven.inputs, driven.input_hold)
-    prepared = prepare_run(system, driven, formulas(inputs))
-    p, s = (
-        [found.values.get(item.name, item.value) for item in items]
-        for items in (prepared.outline.parameters, prepared.outline.starts)
-    )
-    result = run_prepared(prepared, stop, driven.output_interval, inputs, s=s, p=p)
+    result = final_run(system, driven, found.values, stop)
     for name, rest in found.residuals.items():
         error = result.error.by_variable.get(name, 0.0)
         if error > max(rest, COARSE * float(np.ptp(result[name]))):

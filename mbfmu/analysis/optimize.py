@@ -11,7 +11,8 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.analysis.equilibria import write_start
+from mbfmu.analysis.final_run import final_run
 from mbfmu.analysis.sensitivity import Gradient, Knots, Sensitivity
 from mbfmu.analysis.study.measures import MEASURES, SLOPES
 from mbfmu.base.arguments import checked
@@ -32,7 +34,7 @@ from mbfmu.model.expression import FUNCTIONS, Expression
 from mbfmu.model.library import model_of
 from mbfmu.prepared import settings
 from mbfmu.prepared.prepare import prepare_run
-from mbfmu.prepared.settings import ModelSettings, RunSettings
+from mbfmu.prepared.settings import InputFunction, ModelSettings, RunSettings
 
 Array = npt.NDArray[np.float64]
 Told = Callable[[int, float], None]
@@ -96,6 +98,12 @@ class Trajectory:
     time: Array
     values: Array
 
+    def at(self, time: Any, hold: bool = False) -> Any:
+        """Return the values at times, s; hold: they stay until the next knot, else lines lead from knot to knot."""
+        if hold:
+            return self.values[np.maximum(np.searchsorted(self.time, time, side="right") - 1, 0)]
+        return np.interp(time, self.time, self.values)
+
 
 @dataclass(frozen=True)
 class Optimum:
@@ -127,6 +135,11 @@ class Optimum:
     def values(self) -> dict[str, float]:
         """The values by name, without those of inputs."""
         return {item.name: item.value for item in self.items}
+
+    @property
+    def inputs(self) -> dict[str, InputFunction]:
+        """The inputs over time by name, as functions of the time, s."""
+        return {name: partial(item.at, hold=self.hold) for name, item in self.trajectories.items()}
 
     def __getitem__(self, name: str) -> float:
         """Return a value of the result.
@@ -161,12 +174,7 @@ class Optimum:
         if not self.trajectories:
             raise UsageError("no input was free over time: give knots of one (--knots)")
         time = np.unique(np.concatenate([item.time for item in self.trajectories.values()]))
-        columns = {
-            name: item.values[np.maximum(np.searchsorted(item.time, time, side="right") - 1, 0)]
-            if self.hold
-            else np.interp(time, item.time, item.values)
-            for name, item in self.trajectories.items()
-        }
+        columns = {name: item.at(time, hold=self.hold) for name, item in self.trajectories.items()}
         return write_columns(Path(path), {"time": time, **columns})
 
 
@@ -241,7 +249,11 @@ def optimize(search: OptimizeArguments) -> Optimum:
     if conditions and len(run.free) > MOST_FREE:
         raise UsageError(f"{len(run.free)} values are free, and a search under conditions takes at most {MOST_FREE}")
     limits = run.limits(search.bounds)
-    return _Search(run, goals, [kind for _, kind in conditions], limits, search.progress).optimum(system.name)
+    kinds = [kind for _, kind in conditions]
+    optimum = _Search(run, goals, kinds, limits, search.progress).optimum(system.name)
+    final = replace(run_settings, inputs={**(search.inputs or {}), **optimum.inputs})
+    result = final_run(system, final, optimum.values, search.stop)
+    return replace(optimum, notices=(*optimum.notices, *result.notices))
 
 
 class _Search:
