@@ -6,8 +6,10 @@ relative to the range of each variable in the run.
 
 import argparse
 import math
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +19,7 @@ import mbfmu
 from benchmarks.conditions import conditions
 from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError
+from mbfmu.model import Distance, Model
 from mbfmu.run.resolved import ranges
 
 MODELS = (
@@ -53,9 +56,20 @@ def true_error(run: Result, exact: Result) -> float:
     return max(map(float, errors), default=math.nan)
 
 
-def comparisons(models: tuple[str, ...], steppers: tuple[str, ...]) -> Iterator[Comparison]:
+def random_mechanisms(count: int) -> Iterator[tuple[str, Model]]:
+    """Yield planar trees and loops of random joints, as the tests make them, with their names."""
+    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    made = import_module("random_mechanisms")
+    for seed in range(count):
+        if seed % 2:
+            yield f"loop {seed}", made.random_loop(seed, True, Distance)
+        else:
+            yield f"tree {seed}", made.random_tree(seed, True, 2, 4).system("tree")
+
+
+def comparisons(models: Iterable[tuple[str, Model | str]], steppers: Iterable[str]) -> Iterator[Comparison]:
     """Compare each model with each stepper that it runs with, in each of the steps."""
-    for model in models:
+    for name, model in models:
         for stepper in steppers:
             for step in STEPS:
                 how: dict[str, Any] = {"stepper": stepper, "output_interval": INTERVAL}
@@ -65,7 +79,7 @@ def comparisons(models: tuple[str, ...], steppers: tuple[str, ...]) -> Iterator[
                 except MbfmuError:
                     continue  # the stepper does not run this model, or not with this step
                 if run.error.name:
-                    yield Comparison(model, stepper, step, run.error.value, true_error(run, exact))
+                    yield Comparison(name, stepper, step, run.error.value, true_error(run, exact))
 
 
 def within(rows: list[Comparison], factor: float) -> float:
@@ -77,6 +91,7 @@ def main() -> None:
     """Print the table, and the parts within 10 and 30, of errors above round-off and below the range."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", nargs="*", default=MODELS)
+    parser.add_argument("--random", type=int, metavar="N", help="compare N random mechanisms instead")
     parser.add_argument("--steppers", nargs="*", default=STEPPERS)
     parser.add_argument("-o", type=Path, metavar="TABLE.md", help="write the table too")
     given = parser.parse_args()
@@ -84,7 +99,8 @@ def main() -> None:
     lines = ["| model | stepper | step, s | estimated | true | ratio |", "| --- | --- | ---: | ---: | ---: | ---: |"]
     print(conditions(), *lines, sep="\n")
     rows = []
-    for row in comparisons(tuple(given.models), tuple(given.steppers)):
+    models = random_mechanisms(given.random) if given.random else ((name, name) for name in given.models)
+    for row in comparisons(models, given.steppers):
         rows.append(row)
         numbers = f"{row.step:g} | {row.estimated:.1e} | {row.true:.1e} | {row.ratio:.2g}"
         lines.append(f"| {row.model} | {row.stepper} | {numbers} |")
