@@ -8,8 +8,9 @@ import argparse
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,8 @@ from benchmarks.conditions import conditions
 from mbfmu.base.result import Result
 from mbfmu.errors import MbfmuError
 from mbfmu.model import Distance, Model
+from mbfmu.model.library import known_models
+from mbfmu.prepared.settings import STEP
 from mbfmu.run.resolved import ranges
 
 MODELS = (
@@ -29,7 +32,7 @@ MODELS = (
 )  # fmt: skip
 """Models of the library that start within seconds; of those with events the motion between them counts."""
 STEPPERS = ("direct", "projected", "rattle", "generalized_alpha", "gauss", "radau", "lobatto")
-STEPS = (5e-3, 2e-3)
+STEPS: Sequence[float] = (5e-3, 2e-3)
 FINER = 8
 """Ratio of the step to that of the true run."""
 STOP, INTERVAL = 2.0, 0.01
@@ -67,19 +70,20 @@ def random_mechanisms(count: int) -> Iterator[tuple[str, Model]]:
             yield f"tree {seed}", made.random_tree(seed, True, 2, 4).system("tree")
 
 
-def comparisons(models: Iterable[tuple[str, Model | str]], steppers: Iterable[str]) -> Iterator[Comparison]:
-    """Compare each model with each stepper that it runs with, in each of the steps."""
+def comparisons(
+    models: Iterable[tuple[str, Model | str]], steppers: Iterable[str | None], steps: Iterable[float]
+) -> Iterator[Comparison]:
+    """Compare each model with each stepper that it runs with (None: its default), in each of the steps."""
     for name, model in models:
-        for stepper in steppers:
-            for step in STEPS:
-                how: dict[str, Any] = {"stepper": stepper, "output_interval": INTERVAL}
-                try:
-                    run = mbfmu.simulate(model, STOP, step=step, **how)
-                    exact = mbfmu.simulate(model, STOP, step=step / FINER, error_samples=0, **how)
-                except MbfmuError:
-                    continue  # the stepper does not run this model, or not with this step
-                if run.error.name:
-                    yield Comparison(name, stepper, step, run.error.value, true_error(run, exact))
+        for stepper, step in product(steppers, steps):
+            how: dict[str, Any] = {"stepper": stepper, "output_interval": INTERVAL}
+            try:
+                run = mbfmu.simulate(model, STOP, step=step, **how)
+                exact = mbfmu.simulate(model, STOP, step=step / FINER, error_samples=0, **how)
+            except MbfmuError:
+                continue  # the stepper does not run this model, or not with this step
+            if run.error.name:
+                yield Comparison(name, stepper or run.stepper, step, run.error.value, true_error(run, exact))
 
 
 def within(rows: list[Comparison], factor: float) -> float:
@@ -91,6 +95,7 @@ def main() -> None:
     """Print the table, and the parts within 10 and 30, of errors above round-off and below the range."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", nargs="*", default=MODELS)
+    parser.add_argument("--defaults", action="store_true", help="compare all models of the library in default runs")
     parser.add_argument("--random", type=int, metavar="N", help="compare N random mechanisms instead")
     parser.add_argument("--steppers", nargs="*", default=STEPPERS)
     parser.add_argument("-o", type=Path, metavar="TABLE.md", help="write the table too")
@@ -100,7 +105,10 @@ def main() -> None:
     print(conditions(), *lines, sep="\n")
     rows = []
     models = random_mechanisms(given.random) if given.random else ((name, name) for name in given.models)
-    for row in comparisons(models, given.steppers):
+    steppers, steps = given.steppers, STEPS
+    if given.defaults:
+        models, steppers, steps = ((name, name) for name in known_models()), (None,), (STEP,)
+    for row in comparisons(models, steppers, steps):
         rows.append(row)
         numbers = f"{row.step:g} | {row.estimated:.1e} | {row.true:.1e} | {row.ratio:.2g}"
         lines.append(f"| {row.model} | {row.stepper} | {numbers} |")
