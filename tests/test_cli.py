@@ -141,6 +141,10 @@ def test_help_names_every_command(arguments: tuple[str, ...], tmp_path: Path, ca
         assert re.search(rf"\b{command}\b", found.stdout + found.stderr)
 
 
+def test_every_command_stands_in_one_panel_of_the_help() -> None:
+    assert sorted(" ".join(cli.PANELS.values()).split()) == sorted(cli.COMMANDS)
+
+
 @pytest.mark.parametrize("command", ["demo", "list", "export", "simulate", "check"])
 def test_every_command_explains_itself(command: str, tmp_path: Path, done: Callable[..., str]) -> None:
     assert "Usage:" in done(command, "--help", cwd=tmp_path)

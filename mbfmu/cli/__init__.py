@@ -105,16 +105,26 @@ EXAMPLES: dict[str, str] = {
 }
 """Arguments of each command that show it at work."""
 
+PANELS: dict[str, str] = {
+    "Models": "demo list describe view reduce",
+    "Runs": "simulate compare sweep couple",
+    "Analyses": "equilibrium kinematics inverse modes linearize bode locus fit optimize",
+    "FMUs": "export check compat ssp modelica",
+    "This installation": "cache",
+}
+"""Names of the commands, separated by blanks, by the title of their panel in the help."""
+
 app = typer.Typer(
     name="mbfmu",
     cls=console.CommandGroup,
     help="Multibody mechanisms as FMI 2.0 and 3.0 FMUs with constraint-preserving steppers.",
     pretty_exceptions_enable=False,
 )
-for name, function in COMMANDS.items():
-    app.command(name, cls=console.Command, epilog=f"Example: mbfmu {name} {EXAMPLES[name]}".rstrip())(
-        console.command(function)
-    )
+for title, group in PANELS.items():
+    for name in group.split():
+        epilog = f"Example: mbfmu {name} {EXAMPLES[name]}".rstrip()
+        show = app.command(name, cls=console.Command, epilog=epilog, rich_help_panel=title)
+        show(console.command(COMMANDS[name]))
 
 
 @app.callback(invoke_without_command=True)

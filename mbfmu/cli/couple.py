@@ -1,7 +1,7 @@
 """mbfmu couple."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -61,6 +61,8 @@ class CouplingSource(OptionGroup):
 @dataclass(frozen=True, kw_only=True)
 class ExchangeOptions(OptionGroup):
     """The way in which FMUs exchange values in a step."""
+
+    PANEL: ClassVar[str] = "Exchange of values"
 
     order: Annotated[
         str,

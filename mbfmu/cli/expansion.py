@@ -3,8 +3,9 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
 
 T = TypeVar("T")
 
@@ -16,12 +17,12 @@ class Expansion:
     Args:
         options: the options, as arguments for Typer.
         make: function of their values by name that returns the argument.
-        last: whether they come after all others in the help.
+        panel: title of their panel in the help, which comes after the other options; empty: they are among these.
     """
 
     options: tuple[inspect.Parameter, ...]
     make: Callable[..., Any]
-    last: bool = False
+    panel: str = ""
 
     def made(self, values: dict[str, Any]) -> Any:
         """Return the argument, and take the values it is made of out of a dictionary."""
@@ -32,22 +33,27 @@ class Expansion:
         return self.make(**taken)
 
 
-def shared(options: Mapping[str, tuple[Any, Any]], make: Callable[..., Any], *, last: bool = False) -> Expansion:
+def shared(options: Mapping[str, tuple[Any, Any]], make: Callable[..., Any], *, panel: str = "") -> Expansion:
     """Return the options of an argument.
 
     Args:
         options: type for Typer and default of each option, by name.
         make: function of their values by name.
-        last: whether they come last in the help.
+        panel: title of their panel in the help; empty: they have none.
     """
     keyword = inspect.Parameter.KEYWORD_ONLY
-    return Expansion(
-        tuple(inspect.Parameter(name, keyword, default=b, annotation=a) for name, (a, b) in options.items()), make, last
-    )
+    parameters = (inspect.Parameter(name, keyword, default=b, annotation=a) for name, (a, b) in options.items())
+    return Expansion(tuple(parameters), make, panel)
 
 
 class OptionGroup:
-    """A base of frozen dataclasses: an argument of such a type is shown as one option for each field."""
+    """A base of frozen dataclasses: an argument of such a type is shown as one option for each field.
+
+    Attributes:
+        PANEL: title of their panel in the help; empty: they have none.
+    """
+
+    PANEL: ClassVar[str] = ""
 
 
 def expansion_of(annotation: Any) -> Expansion | None:
@@ -56,7 +62,8 @@ def expansion_of(annotation: Any) -> Expansion | None:
         if isinstance(item, Expansion):
             return item
     if isinstance(annotation, type) and issubclass(annotation, OptionGroup):
-        return Expansion(tuple(inspect.signature(annotation, eval_str=True).parameters.values()), annotation)
+        fields = inspect.signature(annotation, eval_str=True).parameters
+        return Expansion(tuple(fields.values()), annotation, annotation.PANEL)
     return None
 
 
@@ -80,10 +87,19 @@ def expanded(function: Callable[..., T]) -> Callable[..., T]:
     return run
 
 
-def _flat(parameters: Iterable[inspect.Parameter], last: bool = False) -> Iterator[tuple[inspect.Parameter, bool]]:
-    """Yield each option, and whether it comes last."""
+def _flat(parameters: Iterable[inspect.Parameter], panel: str = "") -> Iterator[tuple[inspect.Parameter, bool]]:
+    """Yield each option, and whether it has a panel of its own."""
     for item in parameters:
         if group := expansion_of(item.annotation):
-            yield from _flat(group.options, last or group.last)
+            yield from _flat(group.options, group.panel or panel)
         else:
-            yield item.replace(kind=inspect.Parameter.KEYWORD_ONLY), last
+            item = item.replace(annotation=_in_panel(item.annotation, panel)) if panel else item
+            yield item.replace(kind=inspect.Parameter.KEYWORD_ONLY), bool(panel)
+
+
+def _in_panel(annotation: Any, panel: str) -> Any:
+    """Return the annotation of an option that is shown in a panel."""
+    kind, info = get_args(annotation)
+    info = copy(info)
+    info.rich_help_panel = panel
+    return Annotated[kind, info]

@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from mbfmu.model.robot_options import RobotOptions
 
 OPTIONS: dict[str, Any] = {
-    "floating": Annotated[bool, typer.Option("--floating", help="of a robot: the root link moves freely")],
-    "fixed": Annotated[bool, typer.Option("--fixed", help="of a robot: the root link is fixed to the world")],
-    "no_limits": Annotated[bool, typer.Option("--no-limits", help="of a robot: joints have no stops")],
-    "no_friction": Annotated[bool, typer.Option("--no-friction", help="of a robot: joints have no Coulomb friction")],
-    "effort_limits": Annotated[bool, typer.Option("--effort-limits", help="of a robot: drives have their limits")],
+    "floating": Annotated[bool, typer.Option("--floating", help="the root link moves freely")],
+    "fixed": Annotated[bool, typer.Option("--fixed", help="the root link is fixed to the world")],
+    "no_limits": Annotated[bool, typer.Option("--no-limits", help="joints have no stops")],
+    "no_friction": Annotated[bool, typer.Option("--no-friction", help="joints have no Coulomb friction")],
+    "effort_limits": Annotated[bool, typer.Option("--effort-limits", help="drives have their limits")],
     "wrench": Annotated[
         list[str] | None,
-        typer.Option("--wrench", metavar="LINK", help="of a robot: a link with force and torque as inputs"),
+        typer.Option("--wrench", metavar="LINK", help="a link with force and torque as inputs"),
     ],
     "package": Annotated[
         list[str] | None,
-        typer.Option("--package", metavar="NAME=FOLDER", help="of a robot: folder of a ROS package; may be repeated"),
+        typer.Option("--package", metavar="NAME=FOLDER", help="folder of a ROS package; may be repeated"),
     ],
     "allow_outside": Annotated[
-        bool, typer.Option("--allow-outside", help="of a robot: files outside its folder may be included")
+        bool, typer.Option("--allow-outside", help="files outside its folder may be included")
     ],
 }  # fmt: skip
 """Annotation of each option, by the name of its argument."""
@@ -61,6 +61,8 @@ def _options(
 
 
 ROBOT = shared(
-    {name: (kind, None if "list" in str(kind) else False) for name, kind in OPTIONS.items()}, _options, last=True
+    {name: (kind, None if "list" in str(kind) else False) for name, kind in OPTIONS.items()},
+    _options,
+    panel="Robot files",
 )
 """The options of a robot, which make one argument of a command."""

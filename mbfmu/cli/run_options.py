@@ -42,7 +42,8 @@ def run_options(names: str, interval: str = "") -> Expansion:
     kinds = {name: OPTIONS[name][0] for name in names.split()}
     if interval:
         kinds["output_interval"] = Annotated[float | None, option(settings.OUTPUT_INTERVAL, help=interval)]
-    return shared({name: (kind, False if name == "input_hold" else None) for name, kind in kinds.items()}, _settings)
+    choices = {name: (kind, False if name == "input_hold" else None) for name, kind in kinds.items()}
+    return shared(choices, _settings, panel="Steps, coordinates and inputs")
 
 
 def _settings(**values: Any) -> RunSettings:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from rich.table import Table
@@ -72,6 +72,8 @@ class SimulateSource(GuessedSource):
 class FmuOptions(OptionGroup):
     """The way in which an FMU is run."""
 
+    PANEL: ClassVar[str] = "FMUs"
+
     timeout: Timeout = None
     kind: Kind = None
     validate: Validate = True
@@ -80,6 +82,8 @@ class FmuOptions(OptionGroup):
 @dataclass(frozen=True, kw_only=True)
 class AccuracyOptions(OptionGroup):
     """The estimate of a run's error, and the error that it may have."""
+
+    PANEL: ClassVar[str] = "Accuracy"
 
     error_samples: ErrorSamples = OFTEN
     tolerance_of_result: ToleranceOfResult = 0.0
