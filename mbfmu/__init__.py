@@ -26,6 +26,7 @@ Runs
     bode                gain and phase over the frequency
     locus               eigenvalues over a parameter, and where one becomes unstable
     modes               frequencies, damping and mode shapes about an equilibrium or a steady motion
+    equations           the equations of a model: CasADi Functions, C, SymPy, acados
     sweep               many runs with different values, on many cores
     compare             every stepper with every step, and which one to use
     view                a page that shows the mechanism moving
@@ -53,6 +54,7 @@ __version__ = "0.2.0"
 if TYPE_CHECKING:
     from mbfmu import errors, model
     from mbfmu.analysis.compare import compare
+    from mbfmu.analysis.equations import equations
     from mbfmu.analysis.equilibria import equilibrium
     from mbfmu.analysis.fit import fit
     from mbfmu.analysis.jax_bridge import jax_function
@@ -124,6 +126,7 @@ __all__ = [
     "compare",
     "connect",
     "couple",
+    "equations",
     "equilibrium",
     "errors",
     "export",
@@ -153,6 +156,7 @@ _HOMES = {
     "analysis.compare": ("compare",),
     "run.couple": ("couple",),
     "run.environment": ("Environment", "Environments"),
+    "analysis.equations": ("equations",),
     "analysis.equilibria": ("equilibrium",),
     "errors": ("MbfmuError",),
     "analysis.fit": ("fit",),

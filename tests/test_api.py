@@ -52,6 +52,7 @@ MODELS = (
     "simulate",
     "export",
     "compare",
+    "equations",
     "equilibrium",
     "inverse",
     "linearize",

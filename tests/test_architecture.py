@@ -34,6 +34,8 @@ HOMES = {
     "gymnasium": {"run/environment.py"},
     "jax": {"analysis/jax_bridge.py"},
     "torch": {"analysis/torch_bridge.py"},
+    "sympy": {"analysis/equations/symbolic.py"},
+    "acados_template": {"analysis/equations/acados.py"},
     "lxml": {"fmi/xml.py"},
     "pythonfmu": {"fmu/slave.py"},
     "matplotlib": {"show/plot.py", "show/demo.py"},

@@ -418,6 +418,7 @@ DOCUMENTS = {
     "locus two_link --parameter l1=1:2:2": {
         *("model", "parameter", "unit", "values", "branches", "unstable", "critical", "wrote"),
     },
+    "equations two_link": {"model", "sizes", "names", "functions", "wrote"},
     "linearize two_link": {
         *(
             "A",

@@ -59,6 +59,7 @@ RUN = (
                 "linearize",
                 "modes",
                 "kinematics",
+                "equations",
                 "equilibrium",
                 "fmu",
                 "contacts",

@@ -30,10 +30,10 @@ def measured_places(dae: Dae) -> tuple[int, ...]:
 def state_signals(dae: Dae) -> tuple[Signal, ...]:
     """Return the state's entries as quantities that a user sees."""
     coordinates = dae.coordinates[: dae.unswitched.n]
-    units = _units(dae, coordinates)
+    units = units_of(dae, coordinates)
     signals = [Signal(PREFIX + name, unit, "state: coordinate") for name, unit in zip(coordinates, units, strict=True)]
     for name, unit in zip(coordinates, units, strict=True):
-        signals.append(Signal(f"{PREFIX}rate.{name}", _per_second(unit), "state: rate of a coordinate"))
+        signals.append(Signal(f"{PREFIX}rate.{name}", per_second(unit), "state: rate of a coordinate"))
     for item in dae.states:
         text = f"state: {item.description or 'of first order'}"
         signals.append(Signal(PREFIX + item.name, item.unit, text, nominal=item.nominal))
@@ -44,7 +44,7 @@ def rate_signals(dae: Dae) -> tuple[Signal, ...]:
     """Return the time derivatives of the state's entries as quantities that a user sees."""
     return tuple(
         Signal(
-            f"der({item.name})", _per_second(item.unit), f"time derivative of {item.name}", derivative_of=item.name,
+            f"der({item.name})", per_second(item.unit), f"time derivative of {item.name}", derivative_of=item.name,
             nominal=item.nominal,
         )
         for item in state_signals(dae)
@@ -80,7 +80,7 @@ def with_states(dae: Dae, indicators: bool = False) -> Dae:
     return replace(dae, outputs=(*dae.outputs, *signals), output=output)
 
 
-def _units(dae: Dae, coordinates: Iterable[str]) -> list[str]:
+def units_of(dae: Dae, coordinates: Iterable[str]) -> list[str]:
     """Return the units of coordinates: those of outputs of the same name, or those of a free body."""
     called = {full: name for name, full in dae.about.other_names}
     known = {item.name: item.unit for item in dae.outputs}
@@ -91,7 +91,7 @@ def _units(dae: Dae, coordinates: Iterable[str]) -> list[str]:
     return units
 
 
-def _per_second(unit: str) -> str:
+def per_second(unit: str) -> str:
     """Return the unit of a time derivative."""
     known = {"1": "1/s", "1/s": "1/s2", "m/s": "m/s2", "rad/s": "rad/s2"}
     return known.get(unit, f"{unit}/s" if "/" not in unit else f"({unit})/s")
