@@ -136,6 +136,8 @@ PICTURES = (
     Picture("examples/robot.png", "examples/robot.py", ("models/robot.urdf",)),
     Picture("examples/design.png", "examples/design.py", ("models/quarter_car.py",)),
     Picture("examples/synthesis.png", "examples/synthesis.py"),
+    Picture("examples/slew.png", "examples/slew.py"),
+    Picture("examples/predictive.png", "examples/predictive.py", ("models/cart_pendulum.toml",)),
     Picture("swing.png", "examples/swing.py", ("models/two_link.py",)),
     Picture("lane_change.png", "examples/lane_change.py", ("models/car.py",)),
     Picture(

@@ -19,9 +19,11 @@ from examples import (
     hits,
     lane_change,
     optimal_control,
+    predictive,
     report,
     robot,
     rolling,
+    slew,
     swing,
     synthesis,
 )
@@ -31,7 +33,7 @@ from mbfmu.model import Block, Sampled, System
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = (rolling, robot, design, hits, swing, synthesis, lane_change)
+EXAMPLES = (rolling, robot, design, hits, swing, synthesis, lane_change, slew, predictive)
 """Those with a table and a figure."""
 
 
@@ -124,7 +126,7 @@ def test_the_page_of_examples_has_every_script_and_small_figures() -> None:
     missing = [name for name in names if f"python -m {name}" not in page]
     assert not missing
     figures = [ROOT / "docs" / name for name in re.findall(r"\]\((examples/\w+\.png)\)", page)]
-    assert len(figures) == 4
+    assert len(figures) == 6
     assert max(figure.stat().st_size for figure in figures) < 150e3
 
 
@@ -174,6 +176,24 @@ def test_a_woodpecker_keeps_its_cycle_and_a_slider_stays_in_its_guide_and_only_l
     assert found["descent"] == pytest.approx(hits.DESCENT, abs=1e-9)
     assert max(found["penetration"], found["th3"]) < 1e-15
     assert found["gain"] < 1e-12
+
+
+@pytest.mark.further
+def test_a_crane_slews_its_load_in_little_more_than_the_least_time_and_leaves_it_at_rest() -> None:
+    found = slew.run(20).numbers
+    # no slew is faster than that of a load which cannot swing: full torque, full rate, full torque back
+    assert found["time, fixed load"] < found["time, load that swings"] < 1.06 * found["time, fixed load"]
+    assert found["angle, load that swings"] == pytest.approx(slew.ANGLE, abs=2e-3)
+    assert found["sway, load that swings"] < 2e-3 < 0.2 < found["sway, fixed load"]
+
+
+@pytest.mark.further
+def test_a_prediction_by_the_equations_swings_the_pole_of_the_fmu_up_within_the_bounds() -> None:
+    states, forces, _ = predictive.controlled(1.5)
+    assert np.abs(forces).max() <= predictive.LIMIT + 1e-6
+    assert np.abs(states[:, 0]).max() <= predictive.RAIL + 5e-3  # a step of 50 ms predicts so well
+    assert np.sin(states[0, 1]) == pytest.approx(-1.0)
+    assert np.sin(states[-1, 1]) > 0.99
 
 
 @pytest.mark.slow
