@@ -106,7 +106,6 @@ def car() -> System:
     return System(
         name="car",
         description="A car with double wishbones, trailing arms and tyres of the Magic Formula",
-        stepper="projected",
         parameters=(
             Parameter("v", 80 / 3.6, "m/s", "speed at the start"),
             Parameter("m", 1330.0, "kg", "mass of the body", min=1.0),

@@ -311,7 +311,6 @@ def excavator(part: str = "whole") -> System:
     )
     return replace(
         machine,
-        stepper="projected",
         components=(*machine.components, *driven.components),
         wires=(*driven.wires, *wires),
     )

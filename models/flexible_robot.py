@@ -101,7 +101,6 @@ def flexible_robot(modes: int = 2) -> System:
         name="flexible_robot",
         description="A robot arm of two flexible links with vibration control",
         planar=True,
-        stepper="radau",
         components=(
             World(g=0.0),
             Revolute("shoulder", phi=0.0, w=0.0, actuated=True),

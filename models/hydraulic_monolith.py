@@ -123,7 +123,6 @@ def hydraulic_monolith() -> System:
         name="hydraulic_monolith",
         description="A boom with its hydraulic servo and controller in one system",
         planar=True,
-        stepper="radau",
         parameters=(*BOOM, *OIL, *COMMAND),
         components=(
             World(g="g"),

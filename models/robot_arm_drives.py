@@ -170,7 +170,6 @@ def robot_arm_drives(N: int = 6) -> System:
     return System(
         name="robot_arm_drives",
         description="A robot arm of six joints on brushless motors with sampled controllers",
-        stepper="projected",
         parameters=tuple(holding(N)),
         components=tuple(components),
         connections=arm.connections[: 2 * N],

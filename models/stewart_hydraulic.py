@@ -207,7 +207,6 @@ def stewart_hydraulic() -> System:
         platform,
         name="stewart_hydraulic",
         description="A Stewart platform on six hydraulic servo axes with their controller",
-        stepper="projected",
         parameters=(*holding(feet, heads), *(item for k in LEGS for item in balance(k))),
         components=(*platform.components, *components),
         wires=tuple(wires),

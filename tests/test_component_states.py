@@ -14,6 +14,7 @@ from scipy.integrate import solve_ivp
 import mbfmu
 from mbfmu.dae import derive
 from mbfmu.dae.energy import with_balance
+from mbfmu.dae.vibration import fastest_with_states
 from mbfmu.errors import ModelError
 from mbfmu.kernel import compose, describe
 from mbfmu.model import (
@@ -31,7 +32,9 @@ from mbfmu.model import (
     Revolute,
     RotationalLuGreFriction,
     RotationalMaxwellDamper,
+    Subsystem,
     System,
+    TranslationalEndStop,
     TranslationalLuGreFriction,
     TranslationalMaxwellDamper,
     Value,
@@ -39,6 +42,7 @@ from mbfmu.model import (
     connect,
     quantity,
     state,
+    wire,
 )
 from mbfmu.model.toml import from_toml, to_toml
 from mbfmu.stepper import make_scheme, usual_stepper
@@ -309,10 +313,56 @@ def test_components_with_states_are_written_to_toml_and_read_with_their_start_va
 # -- the stepper they get -------------------------------------------------------------------------------------------
 
 
-def test_mechanisms_with_states_get_radau_and_say_why() -> None:
+def test_mechanisms_with_states_get_order_8_up_to_a_step_by_their_eigenvalues_and_radau_beyond() -> None:
+    """A mass on a Maxwell damper: s' = v, m v' = -f, f' = c (v - f/d), with eigenvalues of c/m s^2 and c/d."""
+    rates = np.abs(np.linalg.eigvals([[0, 1, 0], [0, 0, -1], [0, C, -C / D]]))
+    found = fastest_with_states(derive(on_rail(MAXWELL["along a line"], s=1.0)))
+    assert max(found) == pytest.approx(rates.max(), rel=1e-6)
     for system in (on_rail(MAXWELL["along a line"], s=1.0), on_hinge(MAXWELL["on a hinge"])):
-        name, reason = usual_stepper(derive(system), 1e-3)[:2]
-        assert (name, reason[:25]) == ("radau", "first-order states beside")
+        dae = derive(system)
+        slow = usual_stepper(dae, 1e-3)
+        assert (slow.name, slow.options) == ("projected", {"order": 8})
+        assert slow.most == pytest.approx(2 / max(fastest_with_states(dae)), rel=1e-6)
+        fast = usual_stepper(dae, 1.01 * slow.most)
+        assert (fast.name, fast.least) == ("radau", slow.most)
+        assert usual_stepper(dae, 0.0).name == "radau"
+        assert f"{slow.most:.3g} s" in slow.reason
+        assert f"{slow.most:.3g} s" in fast.reason
+
+
+def test_a_brake_whose_bristles_would_settle_fast_once_it_slides_gets_radau_from_rest() -> None:
+    brake = TranslationalLuGreFriction("brake", joint="rail", f_c=2.0, **SIGMA)
+    dae = derive(on_rail(brake, s=0.0, v=0.0, actuated=True))
+    assert usual_stepper(dae, 1e-3).name == "radau"
+    assert max(fastest_with_states(dae)) > 0.5 * SIGMA["sigma_0"] / 2.0  # sigma_0 |v| / f_c at 1 m/s
+
+
+@pytest.mark.further
+def test_the_longest_step_of_order_8_that_is_taken_for_a_machine_with_oil_errs_by_less_than_1e_4() -> None:
+    system = mbfmu.load("hydraulic_monolith")
+    most = usual_stepper(derive(system), 1e-3).most
+    step = 0.05 / math.ceil(0.05 / most)
+    run = mbfmu.simulate(system, 1.0, step=step, output_interval=0.05, error_samples=0)
+    exact = mbfmu.simulate(system, 1.0, step=1e-3, output_interval=0.05, stepper="radau", options={"stages": 5})
+    assert run.stepper == "projected order=8"
+    assert exact.error.by_variable
+    for name in exact.error.by_variable:
+        assert np.abs(run[name] - exact[name]).max() < 1e-4 * np.ptp(exact[name])
+
+
+@pytest.mark.further
+def test_oil_that_pushes_against_an_end_stop_gets_radau_and_rests_there_under_its_own_force() -> None:
+    """The oil behind a closed stop is far stiffer than in free motion, which no start shows."""
+    stop = TranslationalEndStop("bump", joint="rail", lower=-0.3, upper=0.02, e=0.1)
+    servo = Subsystem("servo", mbfmu.load("hydraulic_servo"))
+    wires = (wire("rail.s", "servo.s"), wire("rail.v", "servo.v"), wire("servo.f", "rail.f"))
+    rail = on_rail(stop, s=0.0, v=0.0, actuated=True)
+    system = replace(rail, components=(*rail.components, servo), wires=wires).with_values({"mass.m": 200.0})
+    run = mbfmu.simulate(system, 0.6, step=1e-3, inputs={"servo.command": 0.5}, error_samples=0)
+    assert run.stepper == "radau stages=5"
+    assert run["rail.s"][-1] == pytest.approx(0.02, abs=1e-12)
+    assert run["servo.f"][-1] > 1e4
+    assert run["bump.upper.f_n"][-1] == pytest.approx(run["servo.f"][-1], rel=1e-9)
 
 
 def test_the_state_of_the_energy_balance_alone_does_not_change_the_stepper() -> None:
@@ -333,7 +383,7 @@ def test_radau_has_five_stages_where_states_stand_beside_coordinates_and_else_is
         assert made == wanted
 
 
-def test_a_nonholonomic_mechanism_with_states_gets_radau_too_and_keeps_its_constraints() -> None:
+def test_a_nonholonomic_mechanism_with_states_keeps_its_constraints_with_the_default() -> None:
     """A sleigh on a rope that is a Maxwell damper: the speed across the blade stays at round-off."""
     sleigh = mbfmu.load("chaplygin_sleigh")
     peg = FixedTranslation("peg", r=(2.0, 1.0))
@@ -345,7 +395,7 @@ def test_a_nonholonomic_mechanism_with_states_gets_radau_too_and_keeps_its_const
     )
     roped = replace(sleigh, components=(*sleigh.components, peg, rope), connections=(*sleigh.connections, *ends))
     run = mbfmu.simulate(roped, 1.0, step=0.01)
-    assert run.stepper.startswith("radau")
+    assert run.stepper == "projected order=8"
     heading = run["sleigh.phi"]
     across = -np.sin(heading) * run["sleigh.v_0[1]"] + np.cos(heading) * run["sleigh.v_0[2]"]
     assert np.abs(across).max() < 1e-13

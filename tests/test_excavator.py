@@ -86,9 +86,11 @@ def test_the_linkage_is_closed_to_round_off(cycle: mbfmu.Result) -> None:
 
 
 def test_what_the_shaft_gives_is_stored_or_lost_within_the_steppers_error(cycle: mbfmu.Result) -> None:
-    coarse = mbfmu.simulate(metered(), CYCLE, step=2.5e-3, output_interval=0.005, error_samples=0)
-    here, there = (np.abs(unaccounted(run)).max() for run in (cycle, coarse))
+    ways: dict[str, Any] = {"stepper": "projected", "output_interval": 0.005, "error_samples": 0}
+    fine, coarse = (mbfmu.simulate(metered(), CYCLE, step=step, **ways) for step in (1e-3, 2.5e-3))
+    default, here, there = (np.abs(unaccounted(run)).max() for run in (cycle, fine, coarse))
     assert cycle["meter.work"][-1] > 6e4
+    assert default < 1e-12 * cycle["meter.work"][-1]  # measured 1e-14
     assert here < 1e-10 * cycle["meter.work"][-1]  # measured 6e-12
     assert there > 2.5**4 * here  # the order of the stepper, or more: measured 310
 

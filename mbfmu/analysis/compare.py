@@ -17,26 +17,38 @@ from mbfmu.base.formats import write_columns
 from mbfmu.errors import MbfmuError, StepError, StepperError, UsageError
 from mbfmu.fmu.failures import facts
 from mbfmu.kernel import vector
-from mbfmu.kernel.runtime import OK
+from mbfmu.kernel.runtime import OK, count
 from mbfmu.model import Block, Model, Sampled, System
 from mbfmu.model.library import model_of
 from mbfmu.prepared.prepare import Prepared, check_steps, prepare
+from mbfmu.prepared.settings import InputValue
+from mbfmu.run.drives import Drives
+from mbfmu.run.inputs import Course, courses, formulas
+from mbfmu.run.resolved import CAUTION, SHORTER, sizes
 from mbfmu.stepper import Choice, family_of
 from mbfmu.stepper import steppers as families
 
 Array = npt.NDArray[np.float64]
-REFERENCE = ("projected", {"order": 8})
-"""Stepper of the reference solution."""
+REFERENCES: tuple[tuple[str, dict[str, Any]], ...] = (("projected", {"order": 8}), ("radau", {"stages": 5}))
+"""Steppers of the reference solution; one that fails is followed by the next."""
 CONVERGED = 1e-11
 """Change, rad or m, below which halving the reference's step ends; it also ends when the change no longer shrinks."""
+LONG = 1.0
+"""Time, s, of a reference run after which its step is halved only as long as errors of `GOOD` cannot be told."""
+CERTAIN = 0.01
+"""Part of `GOOD` to which the reference is converged after such a run."""
 MOST_STEPS = 2_000_000
+STEPS = (1e-2, 5e-3, 2e-3, 1e-3)
+"""Steps that are tried if none are named, s."""
 REPEATS = 3
 POINTS = 100
 """Largest number of times at which errors are found."""
 ROUND_OFF = 1e-10
 """Largest residual, at every step tried, that counts as constraints at round-off."""
 GOOD = 1e-4
-"""Largest error that counts as good in the advice, rad or m."""
+"""Largest error that counts as good in the advice, relative to the range of each variable."""
+TRIALS = 2
+"""Largest number of shorter steps that are tried of a stepper to find one with a good error."""
 ENDINGS = (".csv", ".md")
 """Endings of the files that a comparison is written to."""
 
@@ -55,6 +67,7 @@ class ComparedRun:
         corrections: Newton or fixed-point corrections per step.
         us_per_step: microseconds per step, the best of several repeats.
         ms: milliseconds for the run.
+        relative: largest error of a coordinate, rate or first-order state over the run, relative to its range.
         failure: reason why it did not run; empty if it did.
     """
 
@@ -67,6 +80,7 @@ class ComparedRun:
     corrections: float = math.nan
     us_per_step: float = math.nan
     ms: float = math.nan
+    relative: float = math.nan
     failure: str = ""
 
 
@@ -119,9 +133,11 @@ def compare(
     stop: float,
     *,
     steppers: Sequence[str | Choice] = (),
-    steps: Sequence[float] = (1e-2, 5e-3, 2e-3, 1e-3),
+    steps: Sequence[float] = (),
     values: Mapping[str, Any] | None = None,
     coordinates: str | None = None,
+    inputs: Mapping[str, InputValue] | None = None,
+    input_hold: bool = False,
     progress: Callable[[float], None] = lambda _: None,
     ended: Callable[[ComparedRun], None] = lambda _: None,
 ) -> Comparison:
@@ -134,9 +150,12 @@ def compare(
         stop: end of the runs, s.
         steppers: names, ``name:key=value:key=value`` with options, or objects such as `mbfmu.Radau(stages=2)`;
             default: every family with its defaults.
-        steps: steps, each at most `stop`, s.
+        steps: steps, each at most `stop`, s; default: 10, 5, 2 and 1 ms, and shorter ones of steppers that could reach
+            an error of 1e-4 of the ranges in the least time with these.
         values: parameters and start values by name.
         coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
+        inputs: see `simulate`.
+        input_hold: see `simulate`.
         progress: called with the fraction done.
         ended: called with each run as it ends.
 
@@ -144,25 +163,27 @@ def compare(
         UsageError: a step or the stop time is not a positive number, or the model is a block.
         MbfmuError: the model or a named stepper is invalid.
     """
-    for span in (stop, *steps):
+    grid = tuple(steps) or STEPS
+    for span in (stop, *grid):
         if not (math.isfinite(span) and span > 0):
             raise UsageError(f"{span} s is not a time: stop and steps are positive numbers")
-    if not steps or max(steps) > stop:
+    if max(grid) > stop:
         raise UsageError(f"every step must be at most the stop time {stop:g} s")
-    check_steps(f"a run of {stop:g} s", stop, min(steps))
+    check_steps(f"a run of {stop:g} s", stop, min(grid))
     system = model_of(system, values)
     if isinstance(system, Block | Sampled) or (isinstance(system, System) and system.only_blocks):
         kind = "has blocks only" if isinstance(system, System) else "is a block"
         raise UsageError(f"'{system.name}' {kind}, and this compares the coordinates of mechanisms")
-    points = _points(stop, steps)
-    exact, accuracy = _reference(system, stop, min(steps), coordinates, points)
+    task = _Task(system, stop, coordinates, courses(inputs, input_hold), _points(stop, grid))
+    exact, accuracy = _reference(task, min(grid))
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in families()]
     rows: list[ComparedRun] = []
-    count = len(chosen) * len(steps)
+    coarse: list[tuple[Prepared, ComparedRun]] = []
+    count = len(chosen) * len(grid)
 
     def note(row: ComparedRun) -> None:
         rows.append(row)
-        progress(len(rows) / count)
+        progress(min(1.0, len(rows) / count))
         ended(row)
 
     notices: tuple[str, ...] = ()
@@ -170,20 +191,79 @@ def compare(
         for name, options in chosen:
             label = " ".join([name, *(f"{key}={value}" for key, value in options.items())])
             try:
-                prepared = prepare(system, name, options, steps[0], coordinates=coordinates)
+                prepared = task.prepared(name, options, grid[0])
             except StepperError as error:
                 if steppers:
                     raise
-                for h in steps:
+                for h in grid:
                     note(ComparedRun(label, h, failure=str(error)))
                 continue
-            for h in steps:
-                note(_row(label, prepared, stop, h, exact, points))
+            for h in grid:
+                note(_row(label, prepared, task, h, exact))
+            finest = min(rows[-len(grid) :], key=lambda row: (math.isnan(row.relative), row.h))
+            if finest.relative > GOOD and not steps:
+                coarse.append((prepared, finest))
+        for prepared, finest in sorted(coarse, key=lambda item: _next(*item)[1]):
+            _shorten(task, prepared, finest, exact, rows, note)
     except KeyboardInterrupt:
         if not rows:
             raise
         notices = (f"stopped after {len(rows)} of {count} runs",)
     return Comparison(system.name, stop, tuple(rows), accuracy, _advice(rows), notices)
+
+
+def _next(prepared: Prepared, row: ComparedRun) -> tuple[float, float]:
+    """Return the step, s, with which a good error is expected, and the time of that run, ms.
+
+    Errors fall with the order: h' = h (CAUTION GOOD / error)^(1/order).
+    """
+    ratio = max((CAUTION * GOOD / row.relative) ** (1 / prepared.kernel.order), SHORTER)
+    return row.h * ratio, row.ms / ratio
+
+
+def _shorten(
+    task: "_Task",
+    prepared: Prepared,
+    row: ComparedRun,
+    exact: "_Course",
+    rows: Sequence[ComparedRun],
+    note: Callable[[ComparedRun], None],
+) -> None:
+    """Run a stepper with shorter steps, as long as one could have a good error in less time than all rows.
+
+    Args:
+        task: what is run.
+        prepared: the model with the stepper.
+        row: its run with the shortest step, whose error is not good.
+        exact: the reference.
+        rows: the runs so far.
+        note: called with each further run.
+    """
+    for _ in range(TRIALS):
+        h, ms = _next(prepared, row)
+        least = min((item.ms for item in rows if item.relative <= GOOD), default=math.inf)
+        if ms >= least or task.stop / h > MOST_STEPS:
+            return
+        between = math.ceil(task.stop / h / task.points)  # steps from one point to the next
+        row = _row(row.stepper, prepared, task, task.stop / (task.points * between), exact)
+        note(row)
+        if not row.relative > GOOD:
+            return
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A model that is run to a time, s, with its inputs, and the number of times at which errors are found."""
+
+    system: Model
+    stop: float
+    coordinates: str | None
+    inputs: Mapping[str, Course]
+    points: int
+
+    def prepared(self, name: str, options: Mapping[str, Any], h: float) -> Prepared:
+        """Return the model with a stepper and its options; h: step, s."""
+        return prepare(self.system, name, options, h, coordinates=self.coordinates, formulas=formulas(self.inputs))
 
 
 def _points(stop: float, steps: Sequence[float]) -> int:
@@ -209,9 +289,14 @@ def _parsed(text: str | Choice) -> tuple[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class _Course:
-    """A run: joint coordinates and energy at the points, largest residuals, work and time."""
+    """A run: joint coordinates and energy at the points, largest residuals, work and time.
+
+    `measured` has the coordinates, rates and first-order states, whose errors are relative to `sizes`.
+    """
 
     coordinates: Array
+    measured: Mapping[str, Array]
+    sizes: Mapping[str, float]
     energy: Array
     position: float
     velocity: float
@@ -220,14 +305,13 @@ class _Course:
     steps: int
 
 
-def _run(prepared: Prepared, stop: float, h: float, repeats: int, points: int) -> _Course:
-    outline, n = prepared.outline, _count(stop, h)
+def _run(prepared: Prepared, task: _Task, h: float, repeats: int) -> _Course:
+    outline, n, stop, points = prepared.outline, _count(task.stop, h), task.stop, task.points
     kernel, p = prepared.kernel, vector(outline.p_default())
-    u = vector(outline.u_default())
-    still = vector([0.0] * len(u))
-    x0, begun = kernel.initialize(vector(outline.s_default()), u, p, 0.0, stop / n)
+    drives = Drives(outline, task.inputs, np.linspace(0.0, stop, points + 1), stop / n)
+    x0, begun = kernel.initialize(vector(outline.s_default()), drives.at(0.0), p, 0.0, stop / n)
     if begun.code != OK:
-        prepared.initial_state()
+        prepared.initial_state(drives.at(0.0))
         raise StepError(facts(prepared).message(begun))
     names = [item.name for item in outline.outputs]
     rows: list[list[float]] = []
@@ -235,21 +319,27 @@ def _run(prepared: Prepared, stop: float, h: float, repeats: int, points: int) -
     for repeat in range(repeats):
         x, spent = x0, 0.0
         for k in range(points):
-            t = stop * k / points
-            begin = clock.perf_counter()
-            end, status = kernel.advance(x, u, still, p, t, stop / n, n // points)
-            spent += clock.perf_counter() - begin
-            if status.code != OK:
-                raise StepError(facts(prepared).explained(kernel, status, x, u, still, p, t, stop / n, 0.0))
-            x = end
+            for t, t1, u, du in drives.between(k):
+                steps = count(t1 - t, stop / n)
+                begin = clock.perf_counter()
+                end, status = kernel.advance(x, u, du, p, t, (t1 - t) / steps, steps)
+                spent += clock.perf_counter() - begin
+                if status.code != OK:
+                    raise StepError(facts(prepared).explained(kernel, status, x, u, du, p, t, stop / n, 0.0))
+                x = end
+                iterations += status.iterations if repeat == 0 else 0
             if repeat == 0:
-                iterations += status.iterations
-                rows.append(list(kernel.outputs(x, u, p, stop * (k + 1) / points))[: len(names)])
+                now = stop * (k + 1) / points
+                rows.append(list(kernel.outputs(x, drives.at(now), p, now))[: len(names)])
         seconds = min(seconds, spent)
     table = dict(zip(names, np.array(rows).T, strict=True))
-    units = {item.name: item.unit for item in outline.outputs if item.kind == "output"}
+    units = {item.name: item.unit for item in outline.outputs}
+    measured = {name: table[name] for name in outline.measured.names if name in table}
+    coordinates = [table[item.name] for item in outline.outputs if item.kind == "output" and item.unit in {"rad", "m"}]
     return _Course(
-        np.array([table[name] for name, unit in units.items() if unit in {"rad", "m"}]),
+        np.array(coordinates),
+        measured,
+        sizes(measured, units),
         table["energy.total"],
         float(table["constraint.position"].max()),
         float(table["constraint.velocity"].max()),
@@ -259,19 +349,29 @@ def _run(prepared: Prepared, stop: float, h: float, repeats: int, points: int) -
     )
 
 
-def _reference(system: Model, stop: float, h: float, coordinates: str | None, points: int) -> tuple[_Course, float]:
+def _reference(task: _Task, h: float) -> tuple[_Course, float]:
     """Return the converged run, and the difference of the last two halvings."""
-    prepared = prepare(system, *REFERENCE, h, coordinates=coordinates)
-    last = _run(prepared, stop, h, 1, points)
+    for name, options in REFERENCES[:-1]:
+        try:
+            return _converged(task, task.prepared(name, options, h), h)
+        except StepError:
+            continue  # forces are stiff
+    name, options = REFERENCES[-1]
+    return _converged(task, task.prepared(name, options, h), h)
+
+
+def _converged(task: _Task, prepared: Prepared, h: float) -> tuple[_Course, float]:
+    last = _run(prepared, task, h, 1)
     best, accuracy = last, math.inf
-    while stop / h < MOST_STEPS:
+    while task.stop / h < MOST_STEPS:
         h /= 2
-        this = _run(prepared, stop, h, 1, points)
+        this = _run(prepared, task, h, 1)
         change = _distance(this, last)
         if change >= accuracy:
             break
+        told = _relative(this, last) <= CERTAIN * GOOD
         best, accuracy, last = this, change, this
-        if accuracy <= CONVERGED:
+        if accuracy <= CONVERGED or (told and this.seconds > LONG):
             break
     return best, accuracy
 
@@ -280,9 +380,15 @@ def _distance(a: _Course, b: _Course) -> float:
     return float(np.max(np.abs(a.coordinates - b.coordinates), initial=0.0))
 
 
-def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _Course, points: int) -> ComparedRun:
+def _relative(course: _Course, exact: _Course) -> float:
+    """Return the largest error of what is measured, relative to its range."""
+    parts = (np.abs(course.measured[name] - exact.measured[name]).max() / size for name, size in exact.sizes.items())
+    return max(map(float, parts), default=math.nan)
+
+
+def _row(label: str, prepared: Prepared, task: _Task, h: float, exact: _Course) -> ComparedRun:
     try:
-        course = _run(prepared, stop, h, REPEATS, points)
+        course = _run(prepared, task, h, REPEATS)
     except MbfmuError as error:
         return ComparedRun(label, h, failure=str(error))
     return ComparedRun(
@@ -295,6 +401,7 @@ def _row(label: str, prepared: Prepared, stop: float, h: float, exact: _Course, 
         course.corrections,
         course.seconds / course.steps * 1e6,
         course.seconds * 1e3,
+        _relative(course, exact),
     )
 
 
@@ -304,12 +411,13 @@ def _advice(rows: Sequence[ComparedRun]) -> str:
     loose = {row.stepper for row in ran if not max(row.position, row.velocity) < ROUND_OFF}
     held = [row for row in ran if row.stepper not in loose]
     offered = held or ran  # what leaves the constraints is advised only if nothing else ran
-    good = [row for row in offered if row.error <= GOOD]
+    good = [row for row in offered if row.relative <= GOOD]
     stiff = [row for row in offered if family_of(row.stepper.split()[0]).stiff]
     parts = []
     if good:
         best = min(good, key=lambda row: row.ms)
-        parts.append(f"for accuracy take {best.stepper} at h = {best.h:g} s ({best.error:.1g} in {best.ms:.2g} ms)")
+        reached = f"errors below {GOOD:g} of the ranges in {best.ms:.2g} ms, the least time"
+        parts.append(f"for accuracy take {best.stepper} at h = {best.h:.3g} s ({reached})")
     if held:
         best = min(held, key=lambda row: (row.energy, row.ms))
         kept = f"constraints at round-off, energy error {best.energy:.1g} J at h = {best.h:g} s"

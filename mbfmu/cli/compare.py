@@ -11,6 +11,7 @@ from rich.table import Table
 from mbfmu.cli import complete
 from mbfmu.cli.choices import number, present
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.run_options import InputOptions
 from mbfmu.cli.sources import DerivedSource, check_files
 
 if TYPE_CHECKING:
@@ -32,8 +33,14 @@ def compare(
             autocompletion=complete.stepper_list,
         ),
     ] = None,
-    steps: Annotated[str, typer.Option("--steps", metavar="H1,H2", help="steps, s")] = "0.01,0.005,0.002,0.001",
+    steps: Annotated[
+        str | None,
+        typer.Option(
+            "--steps", metavar="H1,H2", help="steps, s; default: 10, 5, 2, 1 ms, and shorter ones to errors of 1e-4"
+        ),
+    ] = None,
     source: DerivedSource,
+    run: InputOptions,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="TABLE", help="a .csv or .md file")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="work-precision picture")] = None,
 ) -> Report:
@@ -50,10 +57,11 @@ def compare(
         source.load(),
         stop,
         steppers=steppers.split(",") if steppers else (),
-        steps=[number("--steps", text) for text in steps.split(",")],
+        steps=[number("--steps", text) for text in steps.split(",")] if steps is not None else (),
         coordinates=source.coordinates,
         progress=lambda fraction: done.append(fraction),
         ended=lambda row: tell(_told(row), done[-1]),
+        **run.named(),
     )
     if output:
         comparison.write(output)

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.start import assembled, column
+from mbfmu.dae.start import assembled, column, free_directions, started_rates
 
 Array = npt.NDArray[np.float64]
 
@@ -65,6 +65,43 @@ def fastest(dae: Dae) -> Rates:
 
     of_q, of_v = (_largest(M, C, push) for push in (lambda w: pushed(w, still), lambda w: pushed(still, w)))
     return Rates(math.sqrt(of_q), of_v)
+
+
+def fastest_with_states(dae: Dae) -> Rates:
+    """Return the largest rates of a motion together with its first-order states, where it starts.
+
+    They are the largest sizes of the eigenvalues of the index-1 form, [q'; v'; z'] by [q; v; z], of pairs that vibrate
+    and of those that do not: at the velocities of the start, and at those that differ from them by about 1 rad/s and
+    1 m/s either way, as frictions with states settle by their slip. Infinity: they are not known.
+    """
+    if dae.n > DENSE:
+        return Rates(math.inf, math.inf)
+    p, u, s = dae.extended(dae.p_default()), dae.u_default(), dae.s_default()
+    n, count = dae.n, len(dae.start.starts)
+    starts, states = s[:count], s[count:]
+    q = column(assembled(dae, s.tolist(), p.tolist(), 0.0) if dae.m else dae.start.guess(starts, p, 0.0))
+    v = started_rates(dae, q, starts, p, 0.0)
+    allowed = free_directions(np.array(dae.constraints.C(q, p, 0.0)))
+    beside = allowed @ (allowed.T @ np.cos(np.arange(n)))
+    z = column(dae.start.first_states(q, v, states, p, 0.0)) if dae.start.first_states else states
+    size = SMALL * np.concatenate([np.full(2 * n, 1 + np.abs(q).max(initial=0.0)), dae.nominal_states])
+    ends = np.cumsum([n, n])
+
+    def rate(y: Array) -> Array:
+        q, v, z = np.split(y, ends)
+        a, _ = dae.acceleration(q, v, z, u, p, 0.0)
+        return np.concatenate([v, column(a), column(dae.equations.flow(q, v, z, u, p, 0.0))])
+
+    found = []
+    for part in (0.0, 1.0, -1.0):
+        y = np.concatenate([q, v + part * beside, z])
+        columns = [(rate(y + step) - rate(y - step)) / 2 / size for step in np.diag(size)]
+        found.append(np.column_stack(columns))
+    if not np.isfinite(found).all():
+        return Rates(math.inf, math.inf)
+    values = np.concatenate([np.linalg.eigvals(item) for item in found])
+    swings = np.abs(values.imag) > SMALL * np.abs(values)
+    return Rates(*(float(np.abs(values[chosen]).max(initial=0.0)) for chosen in (swings, ~swings)))
 
 
 def _largest(M: Array, C: Array, push: Callable[[Array], Any]) -> float:

@@ -391,7 +391,7 @@ def _derived(request: Preparation, options: Mapping[str, Any]) -> Parts:
         dae = with_states(dae, request.indicators)
     usual = None if requested else usual_stepper(dae, request.equal_step)
     stepper = usual.name if usual else requested
-    scheme = make_scheme(dae, stepper, options)
+    scheme = make_scheme(dae, stepper, {**usual.options, **options} if usual else options)
     if request.tolerance and scheme.multistep:
         raise StepperError(
             f"stepper '{stepper}' is a multistep method here and cannot choose its steps by a tolerance: leave the "

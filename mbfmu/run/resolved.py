@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 
 from mbfmu.base.result import Result, RunError
 from mbfmu.errors import StepError
@@ -68,7 +69,19 @@ def error_by(whole: Result, halves: Result, order: int) -> RunError:
 
 def ranges(run: Result) -> Mapping[str, float]:
     """Return what the errors of a run are relative to at its output points, by the names of what is estimated."""
-    names = [name for name in run.error.by_variable if name in run.names]
-    spans = {name: float(np.ptp(run[name])) for name in names}
-    least = max(NARROW, SMALL * max(spans.values(), default=0.0))
-    return {name: max(spans[name], least, SLIGHT * float(np.abs(run[name]).max())) for name in names}
+    return sizes({name: run[name] for name in run.error.by_variable if name in run.names}, run.units)
+
+
+def sizes(courses: Mapping[str, npt.NDArray[np.float64]], units: Mapping[str, str]) -> Mapping[str, float]:
+    """Return what the errors of variables are relative to, by name: a range next to none of its unit does not count.
+
+    Args:
+        courses: values over a run by name, shape (n_t,).
+        units: units by name.
+    """
+    spans = {name: float(np.ptp(values)) for name, values in courses.items()}
+    widest: dict[str, float] = {}
+    for name, span in spans.items():
+        widest[units.get(name, "")] = max(span, widest.get(units.get(name, ""), 0.0))
+    least = {name: max(NARROW, SMALL * widest[units.get(name, "")]) for name in spans}
+    return {name: max(spans[name], least[name], SLIGHT * float(np.abs(courses[name]).max())) for name in spans}

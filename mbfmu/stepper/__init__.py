@@ -1,12 +1,10 @@
 """The table of steppers: one row for each family."""
 
-import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from mbfmu.base.extensions import STEPPERS, registered
 from mbfmu.dae import Dae
-from mbfmu.dae.vibration import Rates, fastest
 from mbfmu.errors import StepperError, UnknownNameError, nearest
 from mbfmu.stepper import (
     baumgarte,
@@ -23,8 +21,8 @@ from mbfmu.stepper import (
     radau,
     rattle,
 )
-from mbfmu.stepper.explicit import RK4
-from mbfmu.stepper.scheme import Choice, Family, Limits, Option, Scheme, option, states_beside_motion
+from mbfmu.stepper.scheme import Choice, Family, Limits, Option, Scheme, option
+from mbfmu.stepper.usual import SHARE, Usual, usual_stepper
 
 FAMILIES: dict[str, Family] = {
     family.name: family
@@ -45,44 +43,21 @@ FAMILIES: dict[str, Family] = {
     )
 }
 
-SHARE = 0.9
-"""Fraction of the longest step without growing errors, up to which a stepper is the default."""
-SLOWEST = 1e-3
-"""Rate, rad/s or 1/s, up to which a motion counts as having none, as forces have round-off errors."""
-
-
-class Usual(NamedTuple):
-    """The stepper that is taken if none is named.
-
-    Args:
-        name: of the family.
-        reason: why.
-        least: step above which it is taken, s.
-        most: longest step for which it is taken, s.
-    """
-
-    name: str
-    reason: str
-    least: float = 0.0
-    most: float = math.inf
-
-    def suits(self, step: float) -> bool:
-        """Return whether it is taken for equal steps of a length, s; 0: steps are chosen for a tolerance."""
-        return self.least < step <= self.most or not step
-
-
 __all__ = [
     "FAMILIES",
+    "SHARE",
     "Choice",
     "Family",
     "Limits",
     "Option",
     "Scheme",
+    "Usual",
     "family_of",
     "make_scheme",
     "named",
     "option",
     "steppers",
+    "usual_stepper",
 ]
 
 
@@ -118,76 +93,6 @@ def named(stepper: str | Choice | None, options: Mapping[str, Any] | None) -> tu
     if chosen:
         raise StepperError(f"{stepper!r} has its options already: leave options={chosen} out")
     return stepper.name, stepper.options()
-
-
-def usual_stepper(dae: Dae, step: float) -> Usual:
-    """Return the stepper that suits the structure of a model, and how fast it vibrates and settles at its start.
-
-    Args:
-        dae: the equations.
-        step: length of equal steps, s; 0 if steps are chosen for a tolerance.
-    """
-    damps = "may be stiff, and radau damps what the step cannot resolve"
-    if not dae.n:
-        return Usual("radau", f"a block of first-order equations {damps}")
-    if states_beside_motion(dae):
-        return Usual("radau", f"first-order states beside a motion {damps}")
-    if dae.switches and dae.switches.undetermined:
-        return Usual(
-            "moreau", "several frictions in space need not have unique forces, and moreau steps with any of them"
-        )
-    if dae.k:
-        return Usual(
-            "projected", "the constraints are nonholonomic, and projected keeps them to round-off at the least cost"
-        )
-    if not (dae.switching or dae.equations.resisting):
-        return Usual(
-            "projected", "no spring, damper or the like can be stiff, and projected is the most accurate at its cost"
-        )
-    rates = fastest(dae)
-    if dae.switching:
-        most = _longest(RK4.limits, rates)
-        if step <= most:
-            return Usual(
-                "projected",
-                "what hits, sticks and stops is met as exactly as the motion between its events, and projected is the "
-                f"most accurate at its cost{_below(most)}",
-                most=most,
-            )
-        return Usual("radau", f"{_too_fast('projected', rates, most)}, and radau has no such limit", least=most)
-    most = _longest(rattle.LIMITS, rates)
-    if step <= most:
-        return Usual(
-            "rattle",
-            f"rattle takes dampers that are stiff for the step{_below(most, ', and springs')}; if none is stiff, "
-            "projected is more accurate at less cost (see mbfmu compare)",
-            most=most,
-        )
-    return Usual(
-        "generalized_alpha",
-        f"{_too_fast('rattle', rates, most)}, and generalized_alpha has no such limit and damps what the step cannot "
-        "resolve",
-        least=most,
-    )
-
-
-def _longest(limits: Limits, rates: Rates) -> float:
-    """Return the longest step, s, for which a stepper with these limits is chosen."""
-    bounds = (SHARE * limit / rate for limit, rate in zip(limits, rates, strict=True) if rate > SLOWEST)
-    return min(bounds, default=math.inf)
-
-
-def _below(most: float, reason: str = "") -> str:
-    """Return the words on the longest step for which a stepper is chosen, if there is one."""
-    return f"{reason} up to steps of {most:.3g} s" if most < math.inf else ""
-
-
-def _too_fast(stepper: str, rates: Rates, most: float) -> str:
-    """Return the reason why a stepper is not chosen."""
-    vibrates = f"vibrates at up to {rates.vibration:.4g} rad/s" if rates.vibration > SLOWEST else ""
-    settles = f"settles at up to {rates.decay:.4g} 1/s" if rates.decay > SLOWEST else ""
-    fast = " and ".join(filter(None, (vibrates, settles)))
-    return f"the mechanism {fast} where it starts, for which {stepper} needs steps of at most {most:.3g} s"
 
 
 def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -> Scheme:
