@@ -31,12 +31,14 @@ def compiled_text(text: str, included: Sequence[str], folder: Path, *flags: str)
     return ctypes.CDLL(str(library))
 
 
-def compiled(function: Any, folder: Path, *flags: str, optional: Collection[Any] = ()) -> Callable[..., list[Array]]:
+def compiled(
+    function: Any, folder: Path, *flags: str, optional: Collection[Any] = (), seldom: Collection[int] = ()
+) -> Callable[..., list[Array]]:
     """Return a Function's generated code: nonzeros of its arguments, and which results are wanted -> their nonzeros.
 
     What is not wanted stays zero. The work vector is full of NaN before, and nothing may be written behind it.
     """
-    found = generated([function], external=True, optional=optional)
+    found = generated([function], external=True, optional=optional, seldom=seldom)
     entry = getattr(compiled_text(found.text, found.included, folder, *flags), function.name())
     work = vector([float("nan")] * found.work + [17.0])
 

@@ -14,6 +14,7 @@ from mbfmu.kernel.emit.sources import (
     LANES,
     SIGNATURE,
     Generated,
+    called,
     generated,
     headers,
     kernel_file,
@@ -85,6 +86,8 @@ TIMED_ENTRY = (
     "double *work);"
 )
 """Declaration of the function that only kernels have whose outputs depend on the time explicitly."""
+SELDOM_RUN = ("start", "begin", "switch")
+"""Names of the formulas that run at the start and at events."""
 FORMULAS = (
     "step.h", "tangents.c", "lasting.c", "decoupled.c", "formulas.c", "restart.c", "samplings.c", "modes.c", "start.c",
 )  # fmt: skip
@@ -108,6 +111,7 @@ def c_sources(
     bundle: Bundle,
     derived: Adjoints | Tangents | None = None,
     written: Callable[[str, str], None] = lambda *_: None,
+    few_calls: bool = False,
 ) -> dict[str, str]:
     """Return the complete C99 sources of a kernel by file name; the same bundle gives the same text.
 
@@ -119,8 +123,9 @@ def c_sources(
         bundle: the functions.
         derived: the adjoints or the tangents of these functions, for a kernel that gives derivatives of runs.
         written: is called with the name and the text of each file as soon as it is whole, headers first.
+        few_calls: whether the kernel is for a few calls, so that it is to compile quickly rather than to run so.
     """
-    return _sources_and_work(bundle, derived, written)[0]
+    return _sources_and_work(bundle, derived, written, few_calls=few_calls)[0]
 
 
 def linked_sources(
@@ -146,11 +151,16 @@ def linked_sources(
 
 
 def _sources_and_work(
-    bundle: Bundle, derived: Adjoints | Tangents | None, written: Callable[[str, str], None], corrections: int = 0
+    bundle: Bundle,
+    derived: Adjoints | Tangents | None,
+    written: Callable[[str, str], None],
+    corrections: int = 0,
+    few_calls: bool = False,
 ) -> tuple[dict[str, str], int]:
     """Return the sources of `c_sources` and the size of the work vector of the largest function."""
     # Functions by file: those of a step, the rare ones, and derivatives
     hot, rest = _parted(bundle)
+    seldom = {item.__hash__() for item in called(bundle.functions())} if few_calls else _seldom(bundle)
     files: dict[str, list[Any]] = {}
     tables, driver, timed = _tables(bundle, None, corrections), [], {}
     if isinstance(derived, Adjoints):
@@ -185,7 +195,8 @@ def _sources_and_work(
     optional, rooms = _estimating(bundle), [0]
 
     def apart(stem: str, functions: Sequence[Any]) -> None:
-        for index, function in enumerate(long_parts(functions, ALONE, parts), 1):
+        long = (item for item in long_parts(functions, ALONE, parts) if item.__hash__() not in seldom)
+        for index, function in enumerate(long, 1):
             key, name = function.__hash__(), function.name()
             opened = {key: name if function in functions else f"{stem}{index}_{name}"}
             part = generated([function], external=True, optional=optional, opened=opened, callers=functions)
@@ -195,7 +206,7 @@ def _sources_and_work(
 
     # The step with the driver
     apart("step", hot)
-    step = generated(hot, external=False, optional=optional, opened=common, known=parts)
+    step = generated(hot, external=False, optional=optional, opened=common, known=parts, seldom=seldom)
     whole(
         "step.c",
         step,
@@ -212,7 +223,8 @@ def _sources_and_work(
     for name, functions in files.items():
         if name == "rest.c":
             apart("rest", functions)
-        other = generated([item for item in functions if item.__hash__() not in parts], external=True, known=parts)
+        left = [item for item in functions if item.__hash__() not in parts]
+        other = generated(left, external=True, known=parts, seldom=seldom)
         rooms.append(other.work)
         last = (f"const long long mbfmu_room = {max(rooms)};",) if name == "rest.c" else ()
         whole(name, other, *last)
@@ -277,8 +289,9 @@ def native_sources(bundle: Bundle, tangents: Tangents | None, prefix: str, corre
     # Code of each file, and the work vector that suffices for all
     entries = (*(_entries(bundle) if tangents else _steady_entries(bundle)), *by_time)
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
-    other = generated(rest, external=True, opened=of_rest, known=step.open)
-    tangent = generated(derived, external=True, known={**step.open, **other.open})
+    seldom = _seldom(bundle, derived)
+    other = generated(rest, external=True, opened=of_rest, known=step.open, seldom=seldom)
+    tangent = generated(derived, external=True, known={**step.open, **other.open}, seldom=seldom)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
     room = 6 * sizes["NZ"] + 5 * max(bundle.nx, bundle.nqv + 1)  # for tangents too
     room += sizes["DECOUPLED_ROOM"] + working["SZ_W"]
@@ -357,6 +370,19 @@ def clock_source(timing: Any, n_parameters: int) -> str:
 def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
     hot = [*bundle.formulas["step"].functions(), *filter(None, [bundle.rates])]
     return hot, [item for item in bundle.functions() if item not in hot]
+
+
+def _seldom(bundle: Bundle, derived: Sequence[Any] = ()) -> set[int]:
+    """Return the hashes of the functions that run neither in steps nor for outputs.
+
+    Args:
+        bundle: the functions.
+        derived: more functions that run seldom.
+    """
+    formulas = (item for name, item in bundle.formulas.items() if name in SELDOM_RUN)
+    rare = [*derived, *(function for item in formulas for function in item.functions())]
+    often = called([item for item in bundle.functions() if item not in rare])
+    return {item.__hash__() for item in called(rare)} - {item.__hash__() for item in often}
 
 
 def _estimating(bundle: Bundle) -> tuple[Any, ...]:

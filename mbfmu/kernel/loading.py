@@ -63,7 +63,7 @@ def at_once(bundle: Bundle) -> Compiled:
     """
     compiler = _required(unoptimised())
     # from whole sources: a compiler that begins with the first of them would run in vain where the library is kept
-    return Compiled(_whole(c_sources(bundle), compiler))
+    return Compiled(_whole(c_sources(bundle, few_calls=True), compiler))
 
 
 def compiler_for_kernels(portable: bool = False) -> Toolchain:

@@ -13,6 +13,7 @@ from mbfmu.kernel.emit.frames import MatrixText, Written, callees, choice, unwan
 from mbfmu.kernel.emit.places import Tables
 from mbfmu.kernel.emit.sections import Code
 from mbfmu.kernel.emit.straight import straight
+from mbfmu.kernel.emit.tabled import TABLED, tabled
 from mbfmu.kernel.shorten import shortened
 from mbfmu.kernel.shorten.angles import ANGLES
 
@@ -22,6 +23,8 @@ LANES = ("elementary.h", "lanes.h", "matrix.h")
 """The same for several instances at a time."""
 WITHIN = {"elementary.h": "circular.h", "lanes.h": "several.h", ANGLES: "several.h"}
 """Name of the file that each of these includes."""
+SELDOM = 1000
+"""Smallest number of operations of a function that is a table if it runs seldom."""
 SIGNATURE = "(const V *const *arg, V *const *res, V *w)"
 """Arguments of every generated function."""
 
@@ -51,6 +54,7 @@ def generated(
     known: Mapping[int, Written] = MappingProxyType({}),
     included: Sequence[str] = HEADERS,
     callers: Sequence[Any] = (),
+    seldom: Collection[int] = (),
 ) -> Generated:
     """Return functions as C text, with all functions that they call.
 
@@ -62,17 +66,20 @@ def generated(
         known: functions that another file has, by their hash.
         included: names of the files that define the operations.
         callers: functions of other files that call these.
+        seldom: hashes of functions that run seldom, of which the long ones are tables.
 
     Raises:
         KernelError: a function has an unknown operation.
     """
     named = {item.__hash__(): item.name() for item in functions}
     names = {**(named if external else {}), **opened}
-    writer = _File(_unwanted([*functions, *callers], optional), names, known, included == LANES)
+    writer = _File(_unwanted([*functions, *callers], optional), names, known, seldom, included == LANES)
     for function in functions:
         writer.write(function, function.name())
     every = (*included, *writer.included)
-    head = [f'#include "{name}"' for name in every]
+    followed = "".join(f" X{count}({kind})" for kind, count in sorted(writer.followed.items()))
+    head = [f"#define FOLLOWED(X1, X2, X3){followed}"] if TABLED in every else []
+    head += [f'#include "{name}"' for name in every]
     text = "\n".join([*head, "", *writer.tables.lines, *writer.texts])
     return Generated(text, writer.work, {key: writer.done[key] for key in opened}, every)
 
@@ -151,11 +158,13 @@ class _File:
         unwanted: Mapping[int, set[int]],
         open_names: Mapping[int, str],
         known: Mapping[int, Written],
+        seldom: Collection[int],
         lanes: bool,
     ) -> None:
-        self.unwanted, self.open_names, self.lanes = unwanted, open_names, lanes
+        self.unwanted, self.open_names, self.seldom, self.lanes = unwanted, open_names, seldom, lanes
         self.tables = Tables()
         self.included: dict[str, None] = {}  # files besides those that all generated code includes
+        self.followed: dict[str, int] = {}  # number of operands of each kind of operation in tables
         self.texts = [f"void {item.name}{SIGNATURE};\n" for item in known.values()]
         self.work = 0
         self.done = dict(known)
@@ -178,12 +187,22 @@ class _File:
     def _code(self, function: Any, name: str) -> Code:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
-            name, plain = self._named(function, name), partial(straight, lanes=self.lanes)
+            name = self._named(function, name)
+            is_table = function.__hash__() in self.seldom and function.n_instructions() >= SELDOM
+            plain = self._table if is_table else partial(straight, lanes=self.lanes)
             return shortened(function, unwanted, name, plain, not self.lanes) or plain(function, unwanted, name)
         if function.is_a("MXFunction"):
             frame = MatrixText(function, unwanted, self.write, self.tables)
             return Code(frame.text, frame.work)
         return Code(*choice(function, self.write, self.tables))
+
+    def _table(self, function: Any, unwanted: Collection[int], name: str) -> Code:
+        """Return a function as a table; one with too many values at a time as straight code."""
+        table = tabled(function, self.tables)
+        if table is None:
+            return straight(function, unwanted, name)
+        self.followed |= table.kinds
+        return table.code
 
     def _named(self, function: Any, name: str) -> str:
         """Return the name in C of a function that is written next."""
