@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
-from mbfmu.dae.formula import Decoupled, Formula, Stage, solve_linear
+from mbfmu.dae.formula import Decoupled, Formula, Let, Stage, solve_linear
 from mbfmu.dae.linear_algebra.jacobian import jacobian_of
 from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.stepper.decoupled import Collocated, connected, eigen
@@ -68,37 +68,40 @@ def coupled_formula(
         return merged(name, [*arguments, *inputs], list(results))
 
     local = function("node", [y, at], value, jacobian_of(value, y))
-    placed = function("points", [unknowns], ca.densify(Y), ca.jacobian(Y, unknowns), ca.vertcat(*times))
+    symbols = collocated.symbols if collocated else ca.SX(0, 1)
+    placed = function("points", [unknowns, symbols], ca.densify(Y), ca.jacobian(Y, unknowns), ca.vertcat(*times))
     slopes = ca.jacobian(residual, NN), ca.jacobian(residual, unknowns)
     closed = function("closed", [unknowns, NN], ca.densify(residual), *slopes)
-    ended = function("ended", [unknowns, NN], ca.densify(result))
-    guessed = function("guessed", [], *map(ca.densify, (guess, *([collocated.start] if collocated else []))))
+    of_nodes = [NN] if ca.depends_on(ca.densify(result), NN) else []
+    ended = function("ended", [unknowns, symbols, *of_nodes], ca.densify(result))
+    guessed = function("guessed", [symbols], *map(ca.densify, (guess, *([collocated.start] if collocated else []))))
     if collocated:
         alone = function("node_value", [y, at], value)
-        led_off = function("led_off", [], ca.densify(collocated.off))
-        symbols = [ca.MX.sym(f"i{k}", local.sparsity_in(k)) for k in range(local.n_in())]
-        matrices = collocated.linearised(local.call(symbols)[1])
-        linearised = ca.Function("linearised", symbols, list(map(ca.densify, matrices)))
+        known = function("known", [], collocated.once)
+        led_off = function("led_off", [symbols], ca.densify(collocated.off))
+        of_node = [ca.MX.sym(f"i{k}", local.sparsity_in(k)) for k in range(local.n_in())]
+        matrices = collocated.linearised(local.call(of_node)[1])
+        linearised = ca.Function("linearised", of_node, list(map(ca.densify, matrices)))
 
     # call them: points y_i(w), N_i = node(y_i, t_i), residual(N, w)
     x, w, *rest = (
         ca.MX.sym(name, like.shape[0]) for name, like in zip("xwudpth", [x, unknowns, *arguments[1:]], strict=True)
     )
-    called = [x, *rest]
-    Y, Y_w, at = placed(*called, w)
+    called, once = [x, *rest], ca.MX.sym("known", symbols.numel())
+    Y, Y_w, at = placed(*called, w, once)
     each = [(Y[i * y.numel() : (i + 1) * y.numel()], at[i]) for i in range(len(points))]
     found = [local(*called, *item) for item in each]
     NN = ca.vertcat(*((alone(*called, *item) for item in each) if collocated else (value for value, _ in found)))
     residual, residual_N, residual_w = closed(*called, w, NN)
     # Newton's method: d residual/dw = residual_N diag(node_y(y_i)) y_w + residual_w
     jacobian = residual_N @ ca.diagcat(*(slope for _, slope in found)) @ Y_w + residual_w
-    result = ended(*called, w, NN)
-    first, *start = guessed.call(called)
+    result = ended(*called, w, once, *([NN] if of_nodes else []))
+    first, *start = guessed.call([*called, once])
     if not collocated:
         stage = Stage(w, first, correction=-solve_linear(jacobian, residual), watched=watched)
         return Formula(x, type(given)(*rest), (stage,), result)
     # The same with one linearisation for all nodes: that of the start, or of the middle node
-    off = led_off(*called)
+    off = led_off(*called, once)
     eigenvalues, vectors = eigen(collocated.D)
     decoupled = Decoupled(
         jacobian=jacobian,
@@ -114,4 +117,4 @@ def coupled_formula(
         blocks=connected(matrices[-1].sparsity()),
     )
     stage = Stage(w, first, residual=residual, watched=watched, decoupled=decoupled)
-    return Formula(x, type(given)(*rest), (stage,), result)
+    return Formula(x, type(given)(*rest), (Let(once, known(*called)), stage), result)

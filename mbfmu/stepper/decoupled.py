@@ -30,7 +30,9 @@ class Collocated:
         constraints: number of rows of C.
         closing: number of constraints on velocities at the nodes; 0: there are none.
         start: point y at the start of the step.
-        off: SX, shape (n, n_mu): the directions in which multipliers mu move the coordinates.
+        off: SX, sparse, shape (n, n_mu): the directions in which multipliers mu move the coordinates.
+        once: SX, a column: what is computed once a step, before the guess.
+        symbols: SX symbols that stand for it in the start, the points, the guess, the result and in `off`.
         linearised: function of the slopes of a node's equations by its point -> (B2, B1, B0, C, Bz, F1, F0, Fz), MX.
     """
 
@@ -41,6 +43,8 @@ class Collocated:
     closing: int
     start: SX
     off: SX
+    once: SX
+    symbols: SX
     linearised: Callable[[SX], tuple[SX, ...]]
 
 

@@ -46,7 +46,11 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
     x = ca.SX.sym("x", n_y + m + k)
     qn, vn, zn, lambda_n = ca.vertsplit(x, [0, n, 2 * n, n_y, n_y + m + k])
     # q' = v - M0^-1 P0^T mu at the nodes, so that h v_i = sum_j d_ij Z_j + M0^-1 P0^T h mu_i
-    off = problem.over_mass(qn)(problem.Phi_q(qn, t).T)
+    over_mass, P0, C0 = problem.over_mass(qn), problem.Phi_q(qn, t), problem.C(qn, t)
+    moved, acceleration = over_mass(P0.T), over_mass(problem.force(qn, vn, zn, t) - C0.T @ lambda_n)
+    once = ca.vertcat(*moved.nonzeros(), ca.densify(acceleration))
+    symbols = ca.SX.sym("once", once.numel())
+    off, an = ca.SX(moved.sparsity(), symbols[: moved.nnz()]), symbols[moved.nnz() :]
 
     Z = [ca.SX.sym(f"Z{i}", n) for i in range(s)]
     Zz = [ca.SX.sym(f"Zz{i}", n_z) for i in range(s)]
@@ -77,7 +81,6 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
         return B2, B1, B0, C[m:, :], Bz @ ca.diag(nominal), F1, F0, Fz @ ca.diag(nominal)
 
     # guess: Taylor's series of the motion from the start of the step
-    an = problem.over_mass(qn)(problem.force(qn, vn, zn, t) - problem.C(qn, t).T @ lambda_n)
     guess = [c[i] * h * vn + (c[i] * h) ** 2 / 2 * an for i in range(s)]
     guess += [c[i] * h * problem.scaled_flow(qn, vn, zn, t) for i in range(s)]
     first = ca.SX.sym("y", n_y)
@@ -97,7 +100,8 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
             times=[t + c[i] * h for i in range(s)],
             node=node, finish=finish,
             collocated=Collocated(
-                D, n, m, m + k, m + k, ca.vertcat(qn, h * vn, h**2 * an, h**2 * lambda_n, zn), off, linearised
+                D, n, m, m + k, m + k, start=ca.vertcat(qn, h * vn, h**2 * an, h**2 * lambda_n, zn),
+                off=off, once=once, symbols=symbols, linearised=linearised,
             ),
         ),
         read=ca.Function("read", [x, problem.p, t], [qn, vn, zn]),
