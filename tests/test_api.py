@@ -212,6 +212,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "up": (3, ["z"]),
     "coordinates": TEXTS,
     "deformation": ("1", None, [1.0]),
+    "live": ("yes", 3),
     "progress": (3, "x"),
     "ended": (3, "x"),
     "path": PATHS,

@@ -78,6 +78,7 @@ class Called(NamedTuple):
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Called]:
     """Run `mbfmu ARGUMENTS` in this process, for speed; an exception that leaves it fails the test."""
+    monkeypatch.setattr("webbrowser.open", lambda _: True)
 
     def in_this_process(*arguments: str, cwd: Path) -> Called:
         monkeypatch.chdir(cwd)
@@ -405,6 +406,7 @@ DOCUMENTS = {
         *("model", "stop", "rows", "wrote"),
     },
     f"view {RUN}": {"model", "stop", "wrote"},
+    **({"live two_link --stop 0.05": {"model", "stop", "wrote"}} if importlib.util.find_spec("ziglang") else {}),
     "kinematics slider_crank --motion crank.phi=time --stop 0.1": {"model", "variables", "wrote"},
     "kinematics two_link --frame link2 --grid shoulder.phi=0:1:2 --grid elbow.phi=0:1:2": {
         *("model", "frame", "axes", "reached", "position", "regularity", "wrote"),

@@ -20,7 +20,7 @@ import mbfmu
 from mbfmu import cli
 from mbfmu.base.formats import FORMATS
 from mbfmu.base.result import Result
-from mbfmu.errors import MbfmuError, ModelError, UsageError
+from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, UsageError
 from mbfmu.fmu.ssp import Wire
 from mbfmu.model import (
     Body,
@@ -412,10 +412,27 @@ def test_a_page_holds_every_pose_its_controls_and_nothing_from_elsewhere(name: s
         turned = Rotation.from_quat(poses[..., [4, 5, 6, 3]].reshape(-1, 4)).as_matrix()
         assert np.allclose(turned, motion.R.reshape(-1, 3, 3), atol=1e-6)
     assert np.array_equal(unpacked(content["times"], "<f8"), motion.result.time)
-    curves = {series["name"]: series["values"] for panel in content["panels"] for series in panel["series"]}
-    assert "energy.total" in curves
+    curves = {item["name"]: unpacked(item["values"]) for item in content["curves"]}
+    assert set(curves) == set(motion.result.names)
+    assert "energy.total" in content["shown"]
     for label, values in curves.items():
-        assert np.allclose(unpacked(values), motion.result[label], rtol=1e-6, atol=1e-6)
+        assert np.allclose(values, motion.result[label], rtol=1e-6, atol=1e-6)
+
+
+def test_the_curves_of_a_page_are_those_requested_and_the_others_have_fewer_points() -> None:
+    t = np.linspace(0, 9, 5001)
+    motion = moving(t, **{f"other{n}": n * t for n in range(99)})
+    content = data(page_of(motion, "arm", show=("b.phi", "other1?")))
+    assert content["shown"] == ["b.phi", *(f"other1{n}" for n in range(10))]
+    assert {len(unpacked(content[name], "<f8")) for name in ("curve_times", "sparse_times")} == {1000, 659}
+    for item in content["curves"]:
+        times = unpacked(content["sparse_times" if item["sparse"] else "curve_times"], "<f8")
+        assert item["sparse"] == (item["name"] not in content["shown"])
+        assert np.allclose(
+            unpacked(item["values"]), np.interp(times, t, motion.result[item["name"]]), rtol=1e-6, atol=1e-6
+        )
+    with pytest.raises(UnknownNameError, match=r"there is no variable 'b\.psi'"):
+        page_of(motion, "arm", show=("b.psi",))
 
 
 def test_a_page_of_a_hundred_bodies_stays_small() -> None:

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from mbfmu.cli import complete
-from mbfmu.cli.choices import numbers, pairs
+from mbfmu.cli.choices import Show, numbers, pairs
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.run_options import ViewOptions
-from mbfmu.cli.sources import FreeSource, check_files, refuse_free, refuse_start
+from mbfmu.cli.sources import FreeSource, check_files, refuse_free, refuse_start, shown_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +63,11 @@ def view(
         float,
         typer.Option("--deformation", metavar="FACTOR", help="factor of the displacements of flexible bodies"),
     ] = 1.0,
+    show: Show = None,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="a page that computes, in which inputs and parameters change; needs `cross`"),
+    ] = False,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
     from mbfmu.show.viewer import refuse_page, view
@@ -86,6 +91,8 @@ def view(
         free=source.guessed,
         robot=source.robot,
         deformation=deformation,
+        show=shown_names(show),
+        live=live,
         progress=lambda fraction: tell("view", fraction),
         **run.named(),
     )

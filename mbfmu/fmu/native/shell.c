@@ -75,6 +75,11 @@ SHELL int shell_set_real(struct shell *s, const unsigned int vr[], size_t n, con
     return core_set(&s->core, vr, n, value);
 }
 
+/* Set the time derivatives of inputs, each of order 1: until the next values they run on as lines. */
+SHELL int shell_set_rates(struct shell *s, const unsigned int vr[], size_t n, const int order[], const double rate[]) {
+    return core_set_rates(&s->core, vr, n, order, rate);
+}
+
 SHELL int shell_get_integer(struct shell *s, const unsigned int vr[], size_t n, int value[]) {
     return core_get_whole(&s->core, INTEGER, vr, n, value);
 }

@@ -17,6 +17,7 @@ from mbfmu.prepared import settings
 from mbfmu.prepared.settings import RunSettings
 from mbfmu.run.model import Progress
 from mbfmu.run.simulate import simulate
+from mbfmu.show.viewer.live import live_page
 from mbfmu.show.viewer.looks import Look, looks_of
 from mbfmu.show.viewer.modes import motion_of_mode
 from mbfmu.show.viewer.motion import ShownMotion, motion_of_model, motion_of_result, read_result, together
@@ -95,6 +96,14 @@ class ViewArguments(RunSettings):
             "attached to them, stay where they are"
         ),
     ] = 1.0
+    show: Annotated[Iterable[str], settings.SHOW] = ()
+    live: Annotated[
+        bool,
+        Described(
+            "whether the page computes the motion itself, and lets inputs and parameters be changed; for a model, of "
+            "which `stop` is then only how far a run in advance goes that lays out the picture"
+        ),
+    ] = False
     progress: Annotated[Progress | None, settings.PROGRESS] = None
 
 
@@ -116,6 +125,8 @@ def view(request: ViewArguments) -> Page:
     label = name if isinstance(source, Model | Result) else os.fspath(source)
     recorded = isinstance(source, Result) or is_table(label)
     packed = not isinstance(source, Model | Result) and is_fmu(source)
+    if request.live:
+        return _live(request, name, label, recorded or packed, reading)
     if request.mode is not None:
         if isinstance(source, Result) or recorded or packed:
             raise UsageError(f"'{label}' is no model: modes are those of a model")
@@ -148,7 +159,21 @@ def view(request: ViewArguments) -> Page:
         mechanism, looks = _model(source, reading)
         end = STOP if stop is None else stop
         motion = motion_of_model(mechanism, end, up=request.up, looks=looks, progress=request.progress, **how)
-    return page_of(motion, name, f"{motion.result.time[-1]:g} s", request.deformation)
+    return page_of(motion, name, f"{motion.result.time[-1]:g} s", request.deformation, tuple(request.show))
+
+
+def _live(request: ViewArguments, name: str, label: str, finished: bool, reading: Mapping[str, Any]) -> Page:
+    """Return a live page; `finished`: whether the source has no equations to compute with."""
+    if finished:
+        raise UsageError(f"'{label}' is no model: a live page is made of one")
+    alien = {name: getattr(request, name) for name in ("model", "mode", "at", "input_hold")}
+    alien["deformation"] = request.deformation != 1
+    if wrong := [option for option, value in alien.items() if value not in (None, False)]:
+        raise UsageError(f"a live page goes without {', '.join(wrong)}")
+    assert not isinstance(request.source, Result)
+    model, looks = _model(request.source, reading)
+    end, tell = STOP if request.stop is None else request.stop, request.progress or (lambda _: None)
+    return live_page(model, end, request, name, looks=looks, up=request.up, show=tuple(request.show), tell=tell)
 
 
 def _page_of_mode(

@@ -33,7 +33,8 @@ class Solid:
     """A simple solid fixed to a body.
 
     Args:
-        kind: ``ball`` (at, radius), ``tube`` (at, to, radius), or ``plate`` (at, x, y, outline, thick).
+        kind: ``ball`` (at, radius), ``tube`` (at, to, radius, end), ``rail``, which is a tube that need not be in the
+            picture as a whole, or ``plate`` (at, x, y, outline, thick).
         body: full name of the body; empty for the world.
         role: ``body``, ``steel``, ``joint`` or ``ground``: what its colour says.
         sizes: the arguments in brackets, in the body's frame_a with three coordinates, m.
@@ -350,10 +351,9 @@ def _draw_slide(
     s = np.sum(way * turn, axis=1)
     n = _raised(joint.axis, 0.0)
     margin = 3.5 * radius
-    drawing.tube(
-        joint.near, start + (s.min() - margin) * n, start + (s.max() + margin) * n, 0.35 * radius,
-        "steel" if joint.near else "ground",
-    )  # fmt: skip
+    ends = {"at": start + (s.min() - margin) * n, "to": start + (s.max() + margin) * n}
+    thick = {"radius": 0.35 * radius, "end": 0.35 * radius}
+    drawing.solids.append(Solid("rail", joint.near, "steel" if joint.near else "ground", ends | thick))
     if joint.far and (not joint.near or motion.dim == 2):
         world = turn[0] if joint.near else turn
         seen = _raised(motion.R[0, motion.bodies.index(joint.far)].T @ world, 0.0)  # the axis from the block, all along

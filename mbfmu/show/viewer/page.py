@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from mbfmu.base import extras
 from mbfmu.base.files import ending_of, write_aside
-from mbfmu.base.result import KINDS, Result, coordinates
+from mbfmu.base.result import KINDS, Result, coordinates, matching
 from mbfmu.errors import UsageError
 from mbfmu.show.viewer.bending import Skin
 from mbfmu.show.viewer.drawing import drawing_of
@@ -33,8 +34,10 @@ NUMBERS = 75_000
 """Number of numbers that all pictures together may have, by which long runs of many bodies have fewer pictures."""
 CURVE = 1000
 """Largest number of points of a curve."""
+SPARSE, SPARSEST = 60_000, 50
+"""Number of points of all curves together that are not shown at first, and the smallest number of one of them."""
 PANELS, SERIES = 5, 4
-"""Largest number of plots, and of curves in each."""
+"""Largest number of plots, and of curves in each, of those that are shown at first without a request."""
 FARTHEST = 1e18
 """Largest coordinate of a body that a page shows, m, as browsers compute with its square in 32 bits."""
 HEIGHT = 560
@@ -48,10 +51,12 @@ class Page:
     Args:
         html: the whole page.
         stop: end of the motion, s.
+        live: whether it computes the motion itself.
     """
 
     html: str
     stop: float
+    live: bool = False
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page as an .html file.
@@ -69,12 +74,14 @@ class Page:
     def _repr_html_(self) -> str:
         """Return the page in a frame, as notebooks show it."""
         return (
-            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" '
+            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts allow-downloads" '
             f'style="width: 100%; height: {HEIGHT}px; border: 1px solid #ddd"></iframe>'
         )
 
 
-def page_of(motion: ShownMotion, title: str, subtitle: str = "", deformation: float = 1.0) -> Page:
+def page_of(
+    motion: ShownMotion, title: str, subtitle: str = "", deformation: float = 1.0, show: Sequence[str] = ()
+) -> Page:
     """Return a page that plays a motion.
 
     Args:
@@ -82,24 +89,47 @@ def page_of(motion: ShownMotion, title: str, subtitle: str = "", deformation: fl
         title: title above the page.
         subtitle: text beside the title.
         deformation: factor of the displacements of flexible bodies.
+        show: names of the curves, or patterns, see `matching`; empty: a selection.
 
     Raises:
         UsageError: three.js is not installed, the factor is no finite number from 0 on, or a pose is not finite or too
             far away.
+        UnknownNameError: there is no such curve.
     """
     refuse_deformation(deformation)
-    if not (np.abs(motion.r).max(initial=0.0) <= FARTHEST and np.isfinite(motion.R).all()):
-        raise UsageError(f"the motion cannot be shown: a pose is not finite, or farther than {FARTHEST:g} m away")
-    here, shown = resources.files("mbfmu.show.viewer"), {**_content(motion), "deformation": deformation}
-    content = {
+    content = {**scene_of(motion), **_curves(motion.result, show), "deformation": deformation}
+    return Page(written(title, subtitle, content, "recorded.js"), float(motion.result.time[-1]))
+
+
+def written(title: str, subtitle: str, content: dict[str, Any], script: str, live: str = "", policy: str = "") -> str:
+    """Return the text of a page.
+
+    Args:
+        title: title above the page.
+        subtitle: text beside the title.
+        content: what its scripts read.
+        script: name of the script that moves it.
+        live: further elements.
+        policy: what its content policy allows further.
+    """
+    here = resources.files("mbfmu.show.viewer")
+    parts = {
         "TITLE": html.escape(title),
         "SUBTITLE": html.escape(subtitle),
-        "MOTION": json.dumps(shown).replace("<", "\\u003c"),  # a name must not end the script element
-        "SCRIPT": (here / "page.js").read_text(encoding="utf-8"),
+        "MOTION": embedded(content),
+        "LIVE": live,
+        "POLICY": policy,
+        "SCRIPT": "".join((here / name).read_text(encoding="utf-8") for name in ("scene.js", "plots.js", script)),
         "THREE": three_js(),
     }
-    page = (here / "page.html").read_text(encoding="utf-8")
-    return Page(re.sub(r"@([A-Z]+)@", lambda match: content[match[1]], page), float(motion.result.time[-1]))
+    return re.sub(
+        r"@([A-Z]+)@", lambda match: parts[match[1]], (here / "page.html").read_text(encoding="utf-8")
+    )  # fmt: skip
+
+
+def embedded(content: dict[str, Any]) -> str:
+    """Return data as the text of a script element, which no name in it ends."""
+    return json.dumps(content, allow_nan=False).replace("<", "\\u003c")
 
 
 def three_js() -> str:
@@ -134,18 +164,27 @@ def refuse_deformation(factor: float) -> None:
         raise UsageError(f"the factor of the deformation is {factor}: it must be a finite number from 0 on")
 
 
-def _content(motion: ShownMotion) -> dict[str, Any]:
-    """Return a motion as data for the page's script."""
+def scene_of(motion: ShownMotion, most: int = FRAMES) -> dict[str, Any]:
+    """Return bodies, solids and poses of a motion as data for the page's script.
+
+    Args:
+        motion: the motion.
+        most: largest number of pictures.
+
+    Raises:
+        UsageError: a pose is not finite or too far away.
+    """
+    if not (np.abs(motion.r).max(initial=0.0) <= FARTHEST and np.isfinite(motion.R).all()):
+        raise UsageError(f"the motion cannot be shown: a pose is not finite, or farther than {FARTHEST:g} m away")
     indices = {body: index for index, body in enumerate(motion.bodies)}
     indices[""] = -1
     # as many pictures as NUMBERS allows, within FEWEST and FRAMES
     per_frame = max(1, len(motion.bodies)) * (3 if motion.dim == 2 else 7)
     per_frame += sum(eta.shape[1] for eta in motion.eta.values())
-    some = _thinned(len(motion.result.time), max(FEWEST, min(FRAMES, NUMBERS // per_frame)))
+    some = _thinned(len(motion.result.time), min(most, max(FEWEST, NUMBERS // per_frame)))
     drawing = drawing_of(motion, some)
     # one colour for each body, but for the parts of a cylinder, which share that of its barrel
     colours = list(dict.fromkeys(drawing.leader(body) for body in motion.bodies))
-    curve = _thinned(len(motion.result.time), CURVE)
     return {
         "dim": motion.dim,
         "size": motion.size,
@@ -185,15 +224,35 @@ def _content(motion: ShownMotion) -> dict[str, Any]:
         ],
         "skins": [_skin(item, indices[item.body]) for item in drawing.skins],
         "tips": [[indices[body], _space(point)] for body, point in _tips(motion)],
-        "curve_times": _packed(motion.result.time[curve], "<f8"),
-        "panels": [
-            {
-                "label": label,
-                "series": [{"name": name, "values": _packed(motion.result[name][curve])} for name in names],
-            }
-            for label, names in _panels(motion.result)
-        ],
     }  # fmt: skip
+
+
+def _curves(result: Result, show: Sequence[str]) -> dict[str, Any]:
+    """Return all variables of a run as curves, with the names of those that are shown at first."""
+    shown = list(matching(show, result.names)) if show else usual(result)
+    others = len(result.names) - len(shown)
+    fine = _thinned(len(result.time), CURVE)
+    sparse = _thinned(len(result.time), min(CURVE, max(SPARSEST, SPARSE // max(1, others))))
+    curves = [
+        {
+            "name": name,
+            "label": label_of(result.units.get(name, unit_of(name))),
+            "sparse": name not in shown,
+            "values": _packed(result[name][fine if name in shown else sparse]),
+        }
+        for name in dict.fromkeys([*shown, *result.names])
+    ]
+    times = {"curve_times": fine, "sparse_times": sparse}
+    return {
+        **{name: _packed(result.time[some], "<f8") for name, some in times.items()},
+        "curves": curves,
+        "shown": shown,
+    }
+
+
+def label_of(unit: str) -> str:
+    """Return the label of the plot of curves with a unit."""
+    return KINDS.get(unit, "energy [J]" if unit == "J" else f"[{unit or '1'}]")
 
 
 def _skin(skin: Skin, body: int) -> dict[str, Any]:
@@ -244,18 +303,12 @@ def _space(point: Array) -> list[float]:
     return [*(float(value) for value in point.round(6)), 0.0][:3]
 
 
-def _panels(result: Result) -> list[tuple[str, list[str]]]:
+def usual(result: Result) -> list[str]:
+    """Return the names of the curves that are shown at first: those that a plot shows, by their units, and energies."""
     shown = [name for name in coordinates(result) if np.any(result[name])]
-    panels = [
-        (label, [name for name in shown if result.units.get(name, unit_of(name)) == unit])
-        for unit, label in KINDS.items()
-    ]
-    energies: list[str] = [
-        name for name in ("energy.total", "energy.kinetic", "energy.potential") if name in result.names
-    ]
-    return [(label, names[:SERIES]) for label, names in panels if names][: PANELS - 1] + (
-        [("energy [J]", energies)] if energies else []
-    )
+    panels = [[name for name in shown if result.units.get(name, unit_of(name)) == unit][:SERIES] for unit in KINDS]
+    energies = [name for name in ("energy.total", "energy.kinetic", "energy.potential") if name in result.names]
+    return [name for names in [names for names in panels if names][: PANELS - 1] for name in names] + energies
 
 
 def _thinned(count: int, most: int) -> npt.NDArray[np.int64]:

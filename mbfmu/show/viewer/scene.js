@@ -1,15 +1,22 @@
 "use strict";
 const motion = JSON.parse(document.getElementById("motion").textContent);
 const element = (id) => document.getElementById(id);
+const DARK = matchMedia("(prefers-color-scheme: dark)");
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c564b"];
+const BRIGHT = ["#56b4e9", "#ff9d5c", "#3ecf9a", "#e3a0c4", "#f5c242", "#9ad4f5", "#b59ad0", "#c9a08f"]; // on dark
+const THEMES = {
+  light: { curves: COLOURS, text: "#333", label: "#555", grid: "#e6e8ea", frame: "#9aa0a6", cursor: "#222",
+    sky: "#f4f6f8", lines: ["#b9bfc6", "#d5dade"] },
+  dark: { curves: BRIGHT, text: "#ddd", label: "#b6bbc2", grid: "#33373d", frame: "#666c74", cursor: "#eee",
+    sky: "#1d2024", lines: ["#4a5058", "#33383e"] },
+};
+const theme = () => THEMES[DARK.matches ? "dark" : "light"];
 const ROLES = { steel: "#c9ced4", joint: "#33383e", ground: "#8d9299" };
 const AXES = ["#c1272d", "#2e8b57", "#2a52be"];
 const SCALE = ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725"]; // viridis, of stresses from zero on
 const PALE = "#c3c8ce"; // of bodies without stresses, where colours are stresses
 const SAMPLES = 16; // number of times at which the extent of the mechanism is measured
 const CREASE = Math.cos((40 * Math.PI) / 180); // between faces that meet at a sharp edge
-const SPEEDS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 50];
-const REPEAT = 8; // s, about the time for which a long or short run plays
 
 function bytes(text) {
   return Uint8Array.from(atob(text), (item) => item.charCodeAt(0)).buffer;
@@ -21,7 +28,6 @@ const vector = (p) => new THREE.Vector3(p[0], p[1], p[2]);
 
 const times = instants(motion.times), poses = numbers(motion.poses);
 const begin = times[0], end = times[times.length - 1], length = end - begin;
-const digits = Math.min(15, Math.max(6, Math.ceil(Math.log10(Math.abs(end) / length)) + 3)) || 6; // of a time
 const wide = motion.dim === 3 ? 7 : 3; // numbers of a pose
 const up = vector(motion.up).normalize();
 
@@ -78,9 +84,10 @@ const makers = {
 };
 for (const item of motion.solids) {
   let mesh;
-  if (item.kind === "tube") {
+  if (item.kind === "tube" || item.kind === "rail") {
     mesh = new THREE.Mesh(tube(item.radius, item.end), paint(item.body, item.role));
     stretch(mesh, vector(item.at), vector(item.to));
+    mesh.userData.rail = item.kind === "rail";
   } else mesh = new THREE.Mesh(makers[item.kind](item), paint(item.body, item.role));
   simple.push(add(item.body, mesh));
 }
@@ -252,19 +259,18 @@ function moment(t) {
   return { low, high, share: Math.min(1, Math.max(0, (t - times[low]) / (times[high] - times[low] || 1))) };
 }
 
-/** Put all bodies where they are at time t, interpolated between two pictures. */
-function place(t) {
-  const { low, high, share } = moment(t);
+/** Put all bodies where they are between two pictures, each an array of the poses of all bodies. */
+function put(low, high, share) {
+  const mix = (j) => (1 - share) * low[j] + share * high[j];
   frames.forEach((frame, k) => {
-    const one = (low * frames.length + k) * wide, two = (high * frames.length + k) * wide;
-    const mix = (j) => (1 - share) * poses[one + j] + share * poses[two + j];
+    const j = k * wide;
     if (wide === 3) {
-      frame.position.set(mix(0), mix(1), 0);
-      frame.rotation.set(0, 0, mix(2));
+      frame.position.set(mix(j), mix(j + 1), 0);
+      frame.rotation.set(0, 0, mix(j + 2));
     } else {
-      frame.position.set(mix(0), mix(1), mix(2));
-      q0.set(poses[one + 4], poses[one + 5], poses[one + 6], poses[one + 3]);
-      q1.set(poses[two + 4], poses[two + 5], poses[two + 6], poses[two + 3]);
+      frame.position.set(mix(j), mix(j + 1), mix(j + 2));
+      q0.set(low[j + 4], low[j + 5], low[j + 6], low[j + 3]);
+      q1.set(high[j + 4], high[j + 5], high[j + 6], high[j + 3]);
       frame.quaternion.copy(q0).slerp(q1, share);
     }
     frame.updateMatrix();
@@ -273,39 +279,71 @@ function place(t) {
   for (const item of struts) stretch(item.mesh, at(item.near, item.from), at(item.far, item.to));
 }
 
-for (const [body, point] of motion.tips) {
-  const path = [];
-  for (const time of times) {
-    place(time);
-    path.push(vector(point).applyMatrix4(frames[body].matrix));
+const picture = (k) => poses.subarray(k * frames.length * wide, (k + 1) * frames.length * wide);
+
+/** Put all bodies where they are at time t, interpolated between two pictures. */
+function place(t) {
+  const { low, high, share } = moment(t);
+  put(picture(low), picture(high), share);
+}
+
+/** Draw the traces of the bodies' ends through some pictures, each put in place by a call. */
+function trace(calls) {
+  const paths = motion.tips.map(() => []);
+  for (const call of calls) {
+    call();
+    motion.tips.forEach(([body, point], k) => paths[k].push(vector(point).applyMatrix4(frames[body].matrix)));
   }
-  const line = new THREE.Line(new THREE.BufferGeometry().setFromPoints(path), new THREE.LineBasicMaterial());
+  motion.tips.forEach(([body], k) => {
+    traces.children[k].geometry.dispose();
+    traces.children[k].geometry = new THREE.BufferGeometry().setFromPoints(paths[k]);
+  });
+}
+for (const [body] of motion.tips) {
+  const line = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial());
   line.userData.body = body;
+  line.frustumCulled = false;
   traces.add(line);
 }
+
+let first = true; // whether the camera has not looked at the mechanism yet
 
 // -- the scene ------------------------------------------------------------------------------------------------------
 
 const scene = new THREE.Scene();
-scene.background = colour("#f4f6f8");
+scene.background = new THREE.Color(theme().sky); // which the renderer shows as it is
 scene.add(world);
-const extent = []; // corners of boxes around the solids, all along the motion
+/** Return the middle of all bodies. */
+function middle() {
+  const sum = new THREE.Vector3();
+  for (const frame of frames) sum.add(frame.position);
+  return sum.divideScalar(frames.length || 1);
+}
+const FAR = 1.5; // way of the middle, relative to the size, from which on the camera follows what nothing holds
+place(begin);
+const start = middle();
+const ways = Array.from({ length: SAMPLES + 1 }, (_, k) => { place(begin + (length * k) / SAMPLES); return middle().distanceTo(start); });
+let follows = Math.max(...ways) > FAR * motion.size && !motion.solids.some((item) => item.body < 0);
+const extent = []; // corners of boxes around the solids, all along the motion, as a camera sees them that follows or not
 for (let sample = 0; sample <= SAMPLES; sample++) {
   place(begin + (length * sample) / SAMPLES);
   bend(begin + (length * sample) / SAMPLES);
   world.updateMatrixWorld(true);
-  for (const frame of frames) extent.push(frame.position.clone());
-  for (const { geometry, matrixWorld } of pickable) {
+  const gone = follows ? middle().sub(start) : new THREE.Vector3();
+  for (const frame of frames) extent.push(frame.position.clone().sub(gone));
+  for (const { geometry, matrixWorld, userData } of pickable) {
+    if (userData.rail) continue; // which is as long as what slides on it goes
     if (!geometry.boundingBox) geometry.computeBoundingBox();
     const { min, max } = geometry.boundingBox;
     for (let corner = 0; corner < 8; corner++) {
       const p = new THREE.Vector3(corner & 1 ? max.x : min.x, corner & 2 ? max.y : min.y, corner & 4 ? max.z : min.z);
-      extent.push(p.applyMatrix4(matrixWorld));
+      extent.push(p.applyMatrix4(matrixWorld).sub(gone));
     }
   }
 }
 place(begin);
 bend(begin);
+if (!extent.length) extent.push(new THREE.Vector3());
 const box = new THREE.Box3().setFromPoints(extent);
 const ball = box.getBoundingSphere(new THREE.Sphere());
 ball.radius = Math.max(ball.radius, 0.6 * motion.size);
@@ -316,12 +354,14 @@ ground.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), up);
 ground.position.copy(ball.center).addScaledVector(up, lowest - up.dot(ball.center) - 0.01 * ball.radius);
 const pitch = 10 ** Math.floor(Math.log10(ball.radius)) / 2;
 const tiles = 2 * Math.ceil((2 * ball.radius) / pitch);
-const grid = new THREE.GridHelper(tiles * pitch, tiles, colour("#b9bfc6"), colour("#d5dade"));
+const makeGrid = () => new THREE.GridHelper(tiles * pitch, tiles, ...theme().lines.map(colour));
+let grid = makeGrid();
 const floor = new THREE.Mesh(new THREE.PlaneGeometry(tiles * pitch, tiles * pitch), new THREE.ShadowMaterial({ opacity: 0.16 }));
 floor.rotation.x = -Math.PI / 2;
 floor.receiveShadow = true;
 ground.add(grid, floor);
 scene.add(ground);
+const level = ground.position.clone();
 
 const side = new THREE.Vector3(), ahead = new THREE.Vector3(); // horizontal directions
 if (motion.dim === 2) ahead.set(0, 0, 1);
@@ -351,7 +391,7 @@ scene.add(sun, sun.target);
 const camera = new THREE.PerspectiveCamera(30, 1, 0.01 * ball.radius, 40 * ball.radius);
 camera.up.copy(up);
 let renderer = null, controls = null, dirty = true;
-try {
+if (frames.length) try {
   renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
 } catch (error) {
   element("fault").textContent = "This browser shows no WebGL, so the mechanism is not drawn; the plots are.";
@@ -362,7 +402,7 @@ if (renderer) {
   renderer.shadowMap.enabled = true;
   renderer.shadowMap.type = THREE.PCFSoftShadowMap;
   renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
-  element("scene").prepend(renderer.domElement);
+  element("view").prepend(renderer.domElement);
   controls = new THREE.OrbitControls(camera, renderer.domElement);
   controls.addEventListener("change", () => { dirty = true; });
   renderer.domElement.addEventListener("pointermove", hover);
@@ -370,16 +410,30 @@ if (renderer) {
 }
 
 function look(name) {
-  const z = VIEWS[name].clone().normalize(), x = up.clone().cross(z).normalize(), y = z.clone().cross(x);
+  const target = ball.center.clone().add(followed), z = VIEWS[name].clone().normalize(), x = up.clone().cross(z).normalize(), y = z.clone().cross(x);
   const tall = Math.tan((camera.fov * Math.PI) / 360) / 1.12, broad = tall * camera.aspect; // with a margin
   let away = 0;
   for (const corner of extent) { // everything is within the picture
     const p = corner.clone().sub(ball.center);
     away = Math.max(away, p.dot(z) + Math.max(Math.abs(p.dot(y)) / tall, Math.abs(p.dot(x)) / broad));
   }
-  camera.position.copy(ball.center).addScaledVector(z, Math.max(away, motion.size));
-  if (controls) { controls.target.copy(ball.center); controls.update(); }
+  camera.position.copy(target).addScaledVector(z, Math.max(away, motion.size));
+  if (controls) { controls.target.copy(target); controls.update(); }
   dirty = true;
+}
+
+const followed = new THREE.Vector3(); // how far the camera has followed
+
+/** Move camera, light and ground after the bodies if they are followed, the ground by whole tiles. */
+function follow() {
+  const gone = follows ? middle().sub(start) : new THREE.Vector3(), step = gone.clone().sub(followed);
+  if (!step.lengthSq()) return;
+  followed.copy(gone);
+  for (const item of [camera.position, sun.position, sun.target.position, ...(controls ? [controls.target] : [])]) item.add(step);
+  sun.target.updateMatrixWorld();
+  const local = gone.clone().applyQuaternion(ground.quaternion.clone().invert());
+  const tile = new THREE.Vector3(Math.round(local.x / pitch) * pitch, 0, Math.round(local.z / pitch) * pitch);
+  ground.position.copy(level).add(tile.applyQuaternion(ground.quaternion));
 }
 
 function hover(event) {
@@ -397,9 +451,9 @@ function hover(event) {
 
 function makeLegend(what) {
   const whole = motion.bodies.map((_, k) => k).filter((k) => motion.bodies[k].owner < 0); // without frames of flexible bodies
-  const legend = element("legend"), entries = what === "group" ? groups : whole.map((k) => motion.bodies[k].name);
+  const legend = element("bodies"), entries = what === "group" ? groups : whole.map((k) => motion.bodies[k].name);
   legend.replaceChildren();
-  legend.hidden = entries.length > 40;
+  element("legend").querySelector("summary").textContent = `${entries.length} ${what === "group" ? "mechanisms" : "bodies"}`;
   entries.forEach((name, k) => {
     const own = motion.bodies.map((body, n) => (what === "group" ? body.group === name : n === whole[k] || body.owner === whole[k]) ? n : -1).filter((n) => n >= 0);
     const button = document.createElement("button"), chip = document.createElement("i");
@@ -415,221 +469,62 @@ function makeLegend(what) {
   });
 }
 
-// -- the plots --------------------------------------------------------------------------------------------------------
-
-const canvas = element("graph"), curveTimes = instants(motion.curve_times);
-const panels = motion.panels.map((panel) => ({ label: panel.label, series: panel.series.map((item) => ({ name: item.name, values: numbers(item.values) })) }));
-const LEFT = 64, RIGHT = 16, TOP = 8, BOTTOM = 36, LINE = 17; // pixels
-const FONT = "12px system-ui, sans-serif";
-const backdrop = document.createElement("canvas");
-
-/** Return round values within a range, about `count` of them. */
-function ticks(low, high, count) {
-  const raw = (high - low) / count, ten = 10 ** Math.floor(Math.log10(raw));
-  const step = ten * [1, 2, 5, 10].find((item) => item * ten >= raw);
-  return Array.from({ length: Math.floor(high / step + 1e-9) - Math.ceil(low / step - 1e-9) + 1 },
-    (_, k) => (Math.ceil(low / step - 1e-9) + k) * step);
-}
-const brief = (value, places = 4) => String(Number(value.toPrecision(places)));
-function short(value) {
-  const size = Math.abs(value);
-  return size >= 1000 ? value.toFixed(0) : size >= 1e-3 || !size ? value.toPrecision(3) : value.toExponential(1);
-}
-
-/** Return where a panel's label and the names of its curves stand: [text, x, line, number of the curve]. */
-function heading(pen, panel, width) {
-  const found = [[panel.label, LEFT, 0, -1]];
-  let x = LEFT + pen.measureText(panel.label).width + 14, line = 0;
-  panel.series.forEach((item, n) => {
-    const room = pen.measureText(`${item.name} -0.0000`).width;
-    if (x + room > width - RIGHT && x > LEFT) { x = LEFT; line += 1; }
-    found.push([item.name, x, line, n]);
-    x += room + 14;
-  });
-  return found;
-}
-
-function layout() {
-  const width = canvas.clientWidth, height = canvas.clientHeight, each = (height - TOP - BOTTOM) / Math.max(1, panels.length);
-  const x = (t) => LEFT + ((width - LEFT - RIGHT) * (t - begin)) / (length || 1);
-  const pen = canvas.getContext("2d");
-  pen.font = FONT;
-  const areas = panels.map((panel, k) => {
-    const texts = heading(pen, panel, width), top = TOP + k * each;
-    return { texts, head: top, top: top + LINE * (1 + texts[texts.length - 1][2]) + 4, bottom: top + each - 10 };
-  });
-  return { width, height, x, areas };
-}
-
-function drawPlots() {
-  const ratio = devicePixelRatio || 1, { width, height, x, areas } = layout();
-  for (const item of [canvas, backdrop]) { item.width = width * ratio; item.height = height * ratio; }
-  const pen = backdrop.getContext("2d");
-  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.font = FONT;
-  panels.forEach((panel, k) => {
-    const { top, bottom } = areas[k];
-    let low = Infinity, high = -Infinity;
-    for (const item of panel.series) for (const value of item.values.filter(isFinite)) { low = Math.min(low, value); high = Math.max(high, value); }
-    const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
-    low -= room; high += room;
-    const y = (value) => bottom - ((bottom - top) * (value - low)) / (high - low);
-    pen.strokeStyle = "#e6e8ea"; pen.fillStyle = "#555"; pen.lineWidth = 1;
-    pen.textAlign = "right"; pen.textBaseline = "middle";
-    for (const value of ticks(low, high, Math.max(3, (bottom - top) / 34))) {
-      pen.beginPath(); pen.moveTo(LEFT, y(value)); pen.lineTo(width - RIGHT, y(value)); pen.stroke();
-      pen.fillText(brief(value), LEFT - 7, y(value));
-    }
-    pen.textAlign = "center"; pen.textBaseline = "top";
-    for (const value of ticks(begin, end, 6)) {
-      pen.beginPath(); pen.moveTo(x(value), top); pen.lineTo(x(value), bottom); pen.stroke();
-      if (k === panels.length - 1) pen.fillText(brief(value, digits), x(value), bottom + 6);
-    }
-    panel.series.forEach((item, n) => {
-      pen.strokeStyle = COLOURS[n % COLOURS.length]; pen.lineWidth = 1.7; pen.lineJoin = "round";
-      pen.beginPath();
-      item.values.forEach((value, j) => pen[j && isFinite(item.values[j - 1]) ? "lineTo" : "moveTo"](x(curveTimes[j]), y(value)));
-      pen.stroke();
-    });
-    pen.strokeStyle = "#9aa0a6"; pen.lineWidth = 1;
-    pen.strokeRect(LEFT, top, width - RIGHT - LEFT, bottom - top);
-  });
-  pen.fillStyle = "#333"; pen.textAlign = "right"; pen.textBaseline = "bottom";
-  if (panels.length) pen.fillText("time [s]", width - RIGHT, height - 3);
-}
-
-function valueAt(values) {
-  let low = 0, high = curveTimes.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (curveTimes[middle] <= t) low = middle; else high = middle;
-  }
-  const share = Math.min(1, Math.max(0, (t - curveTimes[low]) / (curveTimes[high] - curveTimes[low] || 1)));
-  return (1 - share) * values[low] + share * values[high];
-}
-
-function drawCursor() {
-  const ratio = devicePixelRatio || 1, { x, areas } = layout(), pen = canvas.getContext("2d");
-  pen.setTransform(1, 0, 0, 1, 0, 0);
-  pen.clearRect(0, 0, canvas.width, canvas.height);
-  if (backdrop.width && backdrop.height) pen.drawImage(backdrop, 0, 0);
-  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.textAlign = "left"; pen.textBaseline = "bottom";
-  panels.forEach((panel, k) => {
-    const { texts, head, top, bottom } = areas[k];
-    pen.font = FONT;
-    for (const [text, from, line, n] of texts) {
-      pen.fillStyle = n < 0 ? "#555" : COLOURS[n % COLOURS.length];
-      const value = n < 0 ? "" : ` ${short(valueAt(panel.series[n].values))}`;
-      pen.fillText(text + value, from, head + LINE * (line + 1));
-    }
-    pen.strokeStyle = "#222"; pen.lineWidth = 1.4;
-    pen.beginPath(); pen.moveTo(x(t), top); pen.lineTo(x(t), bottom); pen.stroke();
-  });
-}
-
-function seekByPointer(event) {
-  if (event.type === "pointermove" && !event.buttons) return;
-  const area = canvas.getBoundingClientRect();
-  seek(begin + (length * (event.clientX - area.left - LEFT)) / (area.width - LEFT - RIGHT));
-}
-canvas.addEventListener("pointerdown", seekByPointer);
-canvas.addEventListener("pointermove", seekByPointer);
-element("plots").hidden = !panels.length;
-if (!panels.length) document.querySelector("main").style.gridTemplateColumns = "1fr";
-
-// -- playing ------------------------------------------------------------------------------------------------------------
-
-let t = begin, playing = false, last = null;
-const usual = length >= 1 && length <= 30 ? 1 : SPEEDS.reduce((a, b) => (Math.abs(Math.log(length / b / REPEAT)) < Math.abs(Math.log(length / a / REPEAT)) ? b : a));
-element("speed").innerHTML = SPEEDS.map((s) => `<option value="${s}"${s === usual ? " selected" : ""}>${s}x</option>`).join("");
-element("camera").innerHTML = Object.keys(VIEWS).map((name) => `<option>${name}</option>`).join("");
-element("time").min = begin;
-element("time").max = end;
-
-function show() {
-  element("time").value = t;
-  element("clock").textContent = `${t.toFixed(length < 1 ? 4 : 2)} of ${brief(end, digits)} s`;
-  place(t);
-  bend(t);
-  drawCursor();
+DARK.addEventListener("change", () => {
+  scene.background = new THREE.Color(theme().sky); // which the renderer shows as it is
+  ground.remove(grid);
+  ground.add((grid = makeGrid()));
   dirty = true;
-}
+});
 
-function draw(moment) {
-  if (playing) {
-    if (last !== null && moment > last) {
-      t += ((moment - last) / 1000) * Number(element("speed").value);
-      if (t > end) t = length ? begin + ((t - begin) % length) : begin;
-      show();
-    }
-    last = moment;
-  }
-  if (dirty && renderer) { renderer.render(scene, camera); dirty = false; }
-  requestAnimationFrame(draw);
-}
-
-function play(on) {
-  playing = on;
-  last = null;
-  element("play").textContent = on ? "Pause" : "Play";
-}
-
-function seek(to) {
-  play(false);
-  t = Math.min(end, Math.max(begin, to));
-  show();
-}
-
+/** Show or hide meshes. */
 function switchOn(meshes, on) {
   for (const mesh of meshes) mesh.visible = on;
   dirty = true;
 }
 
-element("play").addEventListener("click", () => play(!playing));
-element("time").addEventListener("input", (event) => seek(Number(event.target.value)));
+const SLOW = 25, TRIED = 20; // ms from picture to picture on the mean of so many, from which on they are made simpler
+const easier = [() => { sun.castShadow = floor.visible = false; }, () => { renderer.setPixelRatio(1); fit(); }];
+const pace = { last: null, mean: 0, count: 0 };
+
+/** Draw the next picture, if it has changed; a moving one without shadows, then in fewer points, where they are slow. */
+function render(now, moving) {
+  if (!renderer || !dirty) return;
+  renderer.render(scene, camera);
+  dirty = false;
+  if (moving && pace.last !== null && now - pace.last < 500) {
+    pace.count += 1;
+    pace.mean += (now - pace.last - pace.mean) / pace.count;
+    if (pace.count >= TRIED && pace.mean > SLOW) easier.shift()?.();
+    if (pace.count >= TRIED) [pace.mean, pace.count] = [0, 0];
+  }
+  pace.last = moving ? now : null;
+}
+
+/** Fit the picture to its place; the first time the camera looks at the whole. */
+function fit() {
+  const { clientWidth, clientHeight } = element("view");
+  if (!renderer || !clientWidth || !clientHeight) return;
+  renderer.setSize(clientWidth, clientHeight);
+  camera.aspect = clientWidth / clientHeight;
+  camera.updateProjectionMatrix();
+  if (first) look("oblique");
+  first = false;
+  dirty = true;
+}
+
+element("scene").hidden = !frames.length;
+element("camera").innerHTML = Object.keys(VIEWS).map((name) => `<option>${name}</option>`).join("");
 element("camera").addEventListener("change", (event) => look(event.target.value));
 element("colours").parentElement.hidden = groups.length < 2 && !hasStress;
 for (const [name, there] of [["group", groups.length > 1], ["stress", hasStress]]) {
   if (!there) element("colours").querySelector(`[value=${name}]`).remove();
 }
 element("colours").value = hasStress ? "stress" : groups.length > 1 && !groups.includes("") ? "group" : "body"; // of mechanisms only
-element("factor").parentElement.hidden = !skins.length;
-element("factor").value = factor;
-element("factor").addEventListener("input", (event) => {
-  if (event.target.checkValidity() && event.target.value) { factor = Number(event.target.value); bend(t); dirty = true; }
-});
 element("scale").querySelector("i").style.background = `linear-gradient(to right, ${SCALE})`;
-element("scale").querySelector("b").textContent = `${short(largest / 1e6)} MPa`;
 element("colours").addEventListener("change", (event) => { colourBy(event.target.value); dirty = true; });
 element("traces").addEventListener("change", (event) => switchOn([traces], event.target.checked));
 element("shapes").addEventListener("change", (event) => switchOn([...simple, ...looks], event.target.checked));
+element("follow").checked = follows;
+element("follow").addEventListener("change", (event) => { follows = event.target.checked; follow(); dirty = true; });
 element("axes").addEventListener("change", (event) => switchOn(arms.other, event.target.checked));
-document.addEventListener("keydown", (event) => {
-  if (event.target.tagName === "SELECT" || event.target.type === "number") return;
-  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (event.key === " ") play(!playing);
-  else if (step) seek(t + (step * length) / 200);
-  else return;
-  event.preventDefault();
-});
-
-let first = true;
-new ResizeObserver(() => {
-  const { clientWidth, clientHeight } = element("scene");
-  if (renderer && clientWidth && clientHeight) {
-    renderer.setSize(clientWidth, clientHeight);
-    camera.aspect = clientWidth / clientHeight;
-    camera.updateProjectionMatrix();
-    if (first) look("oblique");
-    first = false;
-  }
-  drawPlots();
-  show();
-}).observe(document.querySelector("main"));
-
 colourBy(element("colours").value);
-const asked = /^#t=(-?[\d.]+)$/.exec(location.hash);
-if (asked) seek(Number(asked[1]));
-else play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
-requestAnimationFrame(draw);
