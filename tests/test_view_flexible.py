@@ -27,9 +27,11 @@ from mbfmu.model import (
     World,
     connect,
 )
+from mbfmu.prepared.prepare import prepare
 from mbfmu.show.viewer import ShownMotion, motion_of_mode, motion_of_model, motion_of_result, page_of, together
 from mbfmu.show.viewer.bending import LEFT_OUT, Skin, equivalent
 from mbfmu.show.viewer.drawing import drawing_of
+from mbfmu.show.viewer.posed import fitted_skins, monomials, with_poses
 
 Browser = extra("playwright.sync_api", "test").Browser
 
@@ -225,3 +227,35 @@ def test_a_browser_draws_stresses_with_their_scale_and_exaggerates_the_shape(bro
         assert np.abs(bent - coloured).max(axis=2).mean() > 1
         assert np.abs(plain - bent).max(axis=2).mean() > 1
     assert faults == []
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_outputs_for_a_picture_are_the_poses_of_frames_and_of_what_moves_without_a_mass(planar: bool) -> None:
+    motion = moved(planar)
+    plain = prepare(crooked(planar), None, None, 1e-3, 0.0, "joint").dae
+    dae = with_poses(plain)
+    names = [item.name for item in dae.outputs]
+    assert names[: len(plain.outputs)] == [item.name for item in plain.outputs]
+    assert len(names) > len(plain.outputs)
+    p, zeros = dae.extended(dae.p_default()), [np.zeros(count) for count in (dae.n, dae.n_z, dae.n, dae.m + dae.k)]
+    for k in (0, -1):
+        q = np.array([motion.result[name][k] for name in dae.coordinates])
+        v, z, a, lambda_ = zeros
+        y = np.array(dae.output(q, v, z, dae.angles(q, p, 0.0), a, lambda_, dae.u_default(), p, 0.0)).ravel()
+        for body in {name.partition(".picture")[0] for name in names if ".picture" in name}:
+            index, dim = motion.bodies.index(body), motion.dim
+            r = [y[names.index(f"{body}.picture.r[{i}]")] for i in range(1, dim + 1)]
+            R = [y[names.index(f"{body}.picture.R[{i}]")] for i in range(1, dim * dim + 1)]
+            assert np.allclose(r, motion.r[k, index], atol=1e-12)
+            assert np.allclose(np.reshape(R, (dim, dim)).T, motion.R[k, index], atol=1e-12)
+
+
+@pytest.mark.parametrize("planar", [True, False])
+def test_a_surface_by_polynomials_of_the_coordinates_bends_as_the_run_does(planar: bool) -> None:
+    motion = moved(planar)
+    (exact,) = drawing_of(motion).skins
+    fit = fitted_skins(motion)["beam"]
+    weights = monomials(motion.eta["beam"]) @ fit.weights
+    expected, bent = (np.tensordot(*item, 1) for item in ((exact.weights, exact.shapes), (weights, fit.skin.shapes)))
+    assert np.abs(expected).max() > 1e-3
+    assert np.abs(bent - expected).max() < 1e-3 * np.abs(expected).max()

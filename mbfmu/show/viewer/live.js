@@ -49,7 +49,7 @@ const speedOf = () => Number(element("speed").value);
 
 // -- what is shown --------------------------------------------------------------------------------------------------------
 
-known = new Map(variables.slice(1).map((item) => [item.name, item.label]));
+known = new Map(variables.slice(1).filter((item) => item.kind !== "picture").map((item) => [item.name, item.label]));
 chosen = live.shown.filter((name) => known.has(name));
 curveOf = (name) => {
   const vr = references.get(name), times = [], values = [];
@@ -65,14 +65,46 @@ curveOf = (name) => {
   return { times, values };
 };
 
+/** Return the poses of all bodies in a row; rotation matrices become angles or quaternions. */
 function poseOf(row) {
-  return Float64Array.from(motion.columns, (vr) => row[vr]);
+  const poses = new Float64Array(frames.length * wide), { dim } = motion, axes = new THREE.Matrix4();
+  motion.columns.forEach((list, k) => {
+    const values = list.map((vr) => row[vr]);
+    if (list.length > wide) {
+      const R = values.splice(dim);
+      if (dim === 2) values.push(Math.atan2(R[1], R[0]));
+      else {
+        axes.makeBasis(vector(R.slice(0, 3)), vector(R.slice(3, 6)), vector(R.slice(6)));
+        const { w, x, y, z } = q0.setFromRotationMatrix(axes);
+        values.push(w, x, y, z);
+      }
+    }
+    poses.set(values, k * wide);
+  });
+  return poses;
+}
+
+const fits = skins.map((skin) => ({ weights: instants(skin.fits.weights), loads: instants(skin.fits.loads) }));
+
+/** Bend the flexible bodies by polynomials of their shape coordinates. */
+function bendNow(low, high, share) {
+  skins.forEach((skin, k) => {
+    const eta = skin.coordinates.map((vr) => (1 - share) * low[vr] + share * high[vr]), powers = [1, ...eta];
+    eta.forEach((a, i) => eta.slice(i).forEach((b) => powers.push(a * b)));
+    for (const part of ["weights", "loads"]) {
+      const fit = fits[k][part], count = fit.length / powers.length;
+      skin[part] = Float64Array.from({ length: count }, (_, j) => powers.reduce((sum, power, i) => sum + power * fit[i * count + j], 0));
+    }
+  });
+  if (skins.length) bendBetween(0, 0, 0);
 }
 
 /** Put the bodies where they are at the time that is shown. */
 function placeNow() {
   const low = record.before(t), high = Math.min(record.last, low + 1), [t0, t1] = [record.time(low), record.time(high)];
-  put(poseOf(record.row(low)), poseOf(record.row(high)), t1 > t0 ? Math.min(1, Math.max(0, (t - t0) / (t1 - t0))) : 0);
+  const share = t1 > t0 ? Math.min(1, Math.max(0, (t - t0) / (t1 - t0))) : 0;
+  put(poseOf(record.row(low)), poseOf(record.row(high)), share);
+  bendNow(record.row(low), record.row(high), share);
 }
 
 function traceNow() {
@@ -225,7 +257,7 @@ function seek(to) {
 
 /** Save the run that is kept as a table. */
 function save() {
-  const shown = variables.map((item, vr) => vr).filter((vr) => !variables[vr].kind.match(/parameter|setting/));
+  const shown = variables.map((item, vr) => vr).filter((vr) => !variables[vr].kind.match(/parameter|setting|picture/));
   const quoted = (name) => (/[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name);
   const lines = [shown.map((vr) => quoted(variables[vr].name)).join(",")];
   for (let k = record.first; k < record.length; k++) {
@@ -342,7 +374,6 @@ document.querySelector("main").classList.add("live");
 if (!frames.length) document.querySelector("main").classList.add("alone");
 for (const name of ["step", "restart", "table"]) element(name).hidden = false;
 element("window").parentElement.hidden = false;
-element("factor").parentElement.hidden = true;
 for (const name of ["camera", "colours", "traces", "shapes", "axes", "follow"]) if (!frames.length) element(name).parentElement.hidden = true;
 makeChooser(show);
 makeControls();

@@ -4,11 +4,12 @@ import base64
 import math
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
 from mbfmu.base.result import Result, matching, selection
-from mbfmu.errors import ModelError, UsageError
+from mbfmu.errors import UsageError
 from mbfmu.fmu.interface import INPUT, PARAMETER, SETTING, TIME, Interface, Variable, interface
 from mbfmu.fmu.native.build import toolchains
 from mbfmu.fmu.native.shell import shell_libraries
@@ -19,7 +20,9 @@ from mbfmu.run.inputs import Constant, InputFormula, courses
 from mbfmu.run.simulate import simulate
 from mbfmu.show.viewer.looks import Look
 from mbfmu.show.viewer.motion import ShownMotion, motion_of_model
-from mbfmu.show.viewer.page import Page, embedded, label_of, scene_of, usual, written
+from mbfmu.show.viewer.page import Page, embedded, label_of, packed, packed_skin, scene_of, thinned, usual, written
+from mbfmu.show.viewer.posed import PICTURE, fitted_skins, monomials, posed
+from mbfmu.stepper import named
 
 PLATFORM = "wasm32"
 INTERVAL = 0.01
@@ -49,21 +52,19 @@ def live_page(
         tell: called with the fraction done.
 
     Raises:
-        ModelError: a part of the model has no picture in a live page.
         StepError, StartError: the run in advance fails.
         UsageError: an input is no number or expression.
         FmuError: there is no compiler for WebAssembly, or it fails.
     """
     toolchains(PLATFORM)  # an error before the work begins
     inputs = _inputs(run.inputs)
-    prepared = prepare_run(model, run)
+    prepared = posed(prepare_run(model, run), named(run.stepper, run.options)[1])
     table = interface(prepared)
     result, motion = _advance_run(prepared, model, stop, run, looks, up, tell)
     module = shell_libraries(prepared, "live", table, (PLATFORM,), lambda _: None)[PLATFORM].content
     names = [item.name for item in table.variables]
     shown = matching(show, names) if show else _usual(table, result)
-    scene = scene_of(motion, POSES) if motion else NOTHING
-    scene |= {"columns": _columns(motion, names) if motion else [], "deformation": 1.0}
+    scene = _scene(motion, names) if motion else NOTHING
     worker = (resources.files("mbfmu.show.viewer") / "worker.js").read_text(encoding="utf-8")
     content = embedded(live_content(table, prepared, module, run, inputs, shown))
     elements = (
@@ -75,7 +76,7 @@ def live_page(
 
 NOTHING: dict[str, Any] = {
     "dim": 2, "size": 1.0, "up": [0.0, 1.0, 0.0], "times": base64.b64encode(bytes(8)).decode(), "poses": "",
-    **{name: [] for name in ("bodies", "solids", "struts", "meshes", "skins", "tips")},
+    **{name: [] for name in ("bodies", "solids", "struts", "meshes", "skins", "tips", "columns")}, "deformation": 1.0,
 }  # fmt: skip
 """The scene of a model without bodies."""
 
@@ -115,30 +116,41 @@ def _advance_run(
     prepared: Prepared, model: Model, stop: float, run: RunSettings, looks: tuple[Look, ...], up: str | None,
     tell: Callable[[float], None],
 ) -> tuple[Result, ShownMotion | None]:  # fmt: skip
-    """Return a run in advance and, if the model has bodies, its motion.
-
-    Raises:
-        ModelError: the page cannot draw a body from the variables of the FMU.
-    """
+    """Return a run in advance and, if the model has bodies, its motion."""
     names = ("stepper", "options", "step", "tolerance", "coordinates", "inputs")
     how: dict[str, Any] = {"progress": tell, **{name: getattr(run, name) for name in names}}
-    skeleton = prepared.mechanism.skeleton
-    if skeleton is None:
+    if prepared.dae.skeleton is None:
         return simulate(model, stop, **how), None
-    if missing := [*skeleton.bare, *(item.body for item in skeleton.bendings)]:
-        raise ModelError(
-            f"'{missing[0]}' cannot be drawn in a live page, which shows rigid bodies with a mass: leave --live out"
-        )
     motion = motion_of_model(model, stop, up=up, looks=looks, **how)
     return motion.result, motion
 
 
-def _columns(motion: ShownMotion, names: list[str]) -> list[int]:
-    """Return the value references of the poses of all bodies: position and angle, or position and quaternion."""
-    parts = ("r_0[1]", "r_0[2]", "phi") if motion.dim == 2 else (
-        *(f"r_0[{k}]" for k in (1, 2, 3)), *(f"Q[{k}]" for k in (1, 2, 3, 4))
-    )  # fmt: skip
-    return [names.index(f"{body}.{part}") for body in motion.bodies for part in parts]
+def _scene(motion: ShownMotion, names: list[str]) -> dict[str, Any]:
+    """Return what a live page draws: the value references of all poses, and surfaces by shape coordinates."""
+    scene = scene_of(motion, POSES)
+    some, fits = thinned(len(motion.result.time), POSES), fitted_skins(motion)
+    largest = {motion.bodies[item["body"]]: item["largest"] for item in scene["skins"]}
+    skins = []
+    for body, fit in fits.items():
+        powers = monomials(motion.eta[body][some])
+        skin = replace(fit.skin, weights=powers @ fit.weights, loads=powers @ fit.loads, largest=largest[body])
+        fitted: dict[str, Any] = {
+            "fits": {"weights": packed(fit.weights, "<f8"), "loads": packed(fit.loads, "<f8")},
+            "coordinates": [names.index(name) for name in fit.coordinates],
+        }
+        skins.append({**packed_skin(skin, motion.bodies.index(body)), **fitted})
+    columns = [_columns(body, motion.dim, names) for body in motion.bodies]
+    return {**scene, "skins": skins, "columns": columns, "deformation": 1.0}
+
+
+def _columns(body: str, dim: int, names: list[str]) -> list[int]:
+    """Return the value references of a pose: position with angle or quaternion, or with a rotation matrix."""
+    parts = [f"{body}.r_0[{k}]" for k in range(1, dim + 1)]
+    parts += [f"{body}.phi"] if dim == 2 else [f"{body}.Q[{k}]" for k in range(1, 5)]
+    if parts[-1] not in names:
+        parts = [f"{body}.{PICTURE}.r[{k}]" for k in range(1, dim + 1)]
+        parts += [f"{body}.{PICTURE}.R[{k}]" for k in range(1, dim * dim + 1)]
+    return [names.index(name) for name in parts]
 
 
 def _usual(table: Interface, result: Result) -> list[str]:
@@ -153,7 +165,8 @@ def _row(item: Variable) -> dict[str, Any]:
         when = "start" if item.fixed else "now"
     elif item.start_offset is not None and item.initial == "exact":
         when = "start"
-    row = {"name": item.name, "type": item.type, "kind": item.kind, "label": label_of(item.unit)}
+    kind = PICTURE if f".{PICTURE}." in item.name else item.kind
+    row = {"name": item.name, "type": item.type, "kind": kind, "label": label_of(item.unit)}
     if item.kind == TIME or not when:
         return row
     bounds = {name: value for name, value in (("min", item.min), ("max", item.max)) if math.isfinite(value)}

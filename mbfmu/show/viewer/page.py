@@ -181,7 +181,7 @@ def scene_of(motion: ShownMotion, most: int = FRAMES) -> dict[str, Any]:
     # as many pictures as NUMBERS allows, within FEWEST and FRAMES
     per_frame = max(1, len(motion.bodies)) * (3 if motion.dim == 2 else 7)
     per_frame += sum(eta.shape[1] for eta in motion.eta.values())
-    some = _thinned(len(motion.result.time), min(most, max(FEWEST, NUMBERS // per_frame)))
+    some = thinned(len(motion.result.time), min(most, max(FEWEST, NUMBERS // per_frame)))
     drawing = drawing_of(motion, some)
     # one colour for each body, but for the parts of a cylinder, which share that of its barrel
     colours = list(dict.fromkeys(drawing.leader(body) for body in motion.bodies))
@@ -189,8 +189,8 @@ def scene_of(motion: ShownMotion, most: int = FRAMES) -> dict[str, Any]:
         "dim": motion.dim,
         "size": motion.size,
         "up": [*motion.up, 0.0][:3],
-        "times": _packed(motion.result.time[some], "<f8"),
-        "poses": _packed(_poses(motion.r[some], motion.R[some])),
+        "times": packed(motion.result.time[some], "<f8"),
+        "poses": packed(_poses(motion.r[some], motion.R[some])),
         "bodies": [
             {
                 "name": body,
@@ -215,14 +215,14 @@ def scene_of(motion: ShownMotion, most: int = FRAMES) -> dict[str, Any]:
         "meshes": [
             {
                 "body": indices[look.body],
-                "vertices": _packed(look.vertices),
-                "triangles": _packed(look.triangles, "<u4"),
+                "vertices": packed(look.vertices),
+                "triangles": packed(look.triangles, "<u4"),
                 "colour": look.colour,
             }
             for look in motion.geometry.looks
             if look.body in indices
         ],
-        "skins": [_skin(item, indices[item.body]) for item in drawing.skins],
+        "skins": [packed_skin(item, indices[item.body]) for item in drawing.skins],
         "tips": [[indices[body], _space(point)] for body, point in _tips(motion)],
     }  # fmt: skip
 
@@ -231,20 +231,20 @@ def _curves(result: Result, show: Sequence[str]) -> dict[str, Any]:
     """Return all variables of a run as curves, with the names of those that are shown at first."""
     shown = list(matching(show, result.names)) if show else usual(result)
     others = len(result.names) - len(shown)
-    fine = _thinned(len(result.time), CURVE)
-    sparse = _thinned(len(result.time), min(CURVE, max(SPARSEST, SPARSE // max(1, others))))
+    fine = thinned(len(result.time), CURVE)
+    sparse = thinned(len(result.time), min(CURVE, max(SPARSEST, SPARSE // max(1, others))))
     curves = [
         {
             "name": name,
             "label": label_of(result.units.get(name, unit_of(name))),
             "sparse": name not in shown,
-            "values": _packed(result[name][fine if name in shown else sparse]),
+            "values": packed(result[name][fine if name in shown else sparse]),
         }
         for name in dict.fromkeys([*shown, *result.names])
     ]
     times = {"curve_times": fine, "sparse_times": sparse}
     return {
-        **{name: _packed(result.time[some], "<f8") for name, some in times.items()},
+        **{name: packed(result.time[some], "<f8") for name, some in times.items()},
         "curves": curves,
         "shown": shown,
     }
@@ -255,17 +255,17 @@ def label_of(unit: str) -> str:
     return KINDS.get(unit, "energy [J]" if unit == "J" else f"[{unit or '1'}]")
 
 
-def _skin(skin: Skin, body: int) -> dict[str, Any]:
+def packed_skin(skin: Skin, body: int) -> dict[str, Any]:
     """Return a moving surface as data."""
     return {
         "body": body,
-        "vertices": _packed(skin.rest),
-        "triangles": _packed(skin.triangles, "<u4"),
-        "shapes": _packed(skin.shapes),
-        "weights": _packed(skin.weights),
+        "vertices": packed(skin.rest),
+        "triangles": packed(skin.triangles, "<u4"),
+        "shapes": packed(skin.shapes),
+        "weights": packed(skin.weights),
         "components": skin.stresses.shape[2],
-        "stresses": _packed(skin.stresses),
-        "loads": _packed(skin.loads),
+        "stresses": packed(skin.stresses),
+        "loads": packed(skin.loads),
         "largest": skin.largest,
     }
 
@@ -311,11 +311,12 @@ def usual(result: Result) -> list[str]:
     return [name for names in [names for names in panels if names][: PANELS - 1] for name in names] + energies
 
 
-def _thinned(count: int, most: int) -> npt.NDArray[np.int64]:
+def thinned(count: int, most: int) -> npt.NDArray[np.int64]:
     """Return at most `most` of `count` indices, including the first and the last."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
 
 
-def _packed(values: npt.NDArray[Any], kind: str = "<f4") -> str:
+def packed(values: npt.NDArray[Any], kind: str = "<f4") -> str:
+    """Return numbers as text for the page's script."""
     with np.errstate(over="ignore"):  # a value of a curve that is too large becomes infinite, and is a gap
         return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode("ascii")

@@ -60,12 +60,6 @@ function seek(to) {
 
 element("play").addEventListener("click", () => play(!playing));
 element("time").addEventListener("input", (event) => seek(Number(event.target.value)));
-element("factor").parentElement.hidden = !skins.length;
-element("factor").value = factor;
-element("factor").addEventListener("input", (event) => {
-  if (event.target.checkValidity() && event.target.value) { factor = Number(event.target.value); bend(t); dirty = true; }
-});
-element("scale").querySelector("b").textContent = `${short(largest / 1e6)} MPa`;
 document.addEventListener("keydown", (event) => {
   if (event.target.tagName === "SELECT" || /^(number|search)$/.test(event.target.type)) return;
   const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];

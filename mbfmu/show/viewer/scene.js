@@ -197,6 +197,11 @@ function equivalent(s, from, components) {
 /** Bend all flexible bodies as they are at time t. */
 function bend(t) {
   const { low, high, share } = moment(t);
+  bendBetween(low, high, share);
+}
+
+/** Bend all flexible bodies as they are between two pictures. */
+function bendBetween(low, high, share) {
   for (const skin of skins) {
     const size = skin.rest.length, moved = mixed(skin.shapes, skin.weights, size, low, high, share, new Float32Array(size));
     for (let n = 0; n < size; n++) skin.vertices[n] = skin.rest[n] + factor * moved[n];
@@ -262,11 +267,12 @@ function moment(t) {
 /** Put all bodies where they are between two pictures, each an array of the poses of all bodies. */
 function put(low, high, share) {
   const mix = (j) => (1 - share) * low[j] + share * high[j];
+  const turned = (j) => low[j] + share * (high[j] - low[j] - 2 * Math.PI * Math.round((high[j] - low[j]) / (2 * Math.PI)));
   frames.forEach((frame, k) => {
     const j = k * wide;
     if (wide === 3) {
       frame.position.set(mix(j), mix(j + 1), 0);
-      frame.rotation.set(0, 0, mix(j + 2));
+      frame.rotation.set(0, 0, turned(j + 2));
     } else {
       frame.position.set(mix(j), mix(j + 1), mix(j + 2));
       q0.set(low[j + 4], low[j + 5], low[j + 6], low[j + 3]);
@@ -323,7 +329,7 @@ const FAR = 1.5; // way of the middle, relative to the size, from which on the c
 place(begin);
 const start = middle();
 const ways = Array.from({ length: SAMPLES + 1 }, (_, k) => { place(begin + (length * k) / SAMPLES); return middle().distanceTo(start); });
-let follows = Math.max(...ways) > FAR * motion.size && !motion.solids.some((item) => item.body < 0);
+let follows = Math.max(...ways) > FAR * motion.size && !motion.solids.some((item) => item.body < 0 && item.kind !== "rail");
 const extent = []; // corners of boxes around the solids, all along the motion, as a camera sees them that follows or not
 for (let sample = 0; sample <= SAMPLES; sample++) {
   place(begin + (length * sample) / SAMPLES);
@@ -453,7 +459,7 @@ function makeLegend(what) {
   const whole = motion.bodies.map((_, k) => k).filter((k) => motion.bodies[k].owner < 0); // without frames of flexible bodies
   const legend = element("bodies"), entries = what === "group" ? groups : whole.map((k) => motion.bodies[k].name);
   legend.replaceChildren();
-  element("legend").querySelector("summary").textContent = `${entries.length} ${what === "group" ? "mechanisms" : "bodies"}`;
+  element("legend").querySelector("summary").textContent = `${what === "group" ? "mechanisms" : "bodies"}: ${entries.length}`;
   entries.forEach((name, k) => {
     const own = motion.bodies.map((body, n) => (what === "group" ? body.group === name : n === whole[k] || body.owner === whole[k]) ? n : -1).filter((n) => n >= 0);
     const button = document.createElement("button"), chip = document.createElement("i");
@@ -520,6 +526,12 @@ for (const [name, there] of [["group", groups.length > 1], ["stress", hasStress]
   if (!there) element("colours").querySelector(`[value=${name}]`).remove();
 }
 element("colours").value = hasStress ? "stress" : groups.length > 1 && !groups.includes("") ? "group" : "body"; // of mechanisms only
+element("factor").parentElement.hidden = !skins.length;
+element("factor").value = factor;
+element("factor").addEventListener("input", (event) => {
+  if (event.target.checkValidity() && event.target.value) { factor = Number(event.target.value); show(); }
+});
+element("scale").querySelector("b").textContent = `${short(largest / 1e6)} MPa`;
 element("scale").querySelector("i").style.background = `linear-gradient(to right, ${SCALE})`;
 element("colours").addEventListener("change", (event) => { colourBy(event.target.value); dirty = true; });
 element("traces").addEventListener("change", (event) => switchOn([traces], event.target.checked));
