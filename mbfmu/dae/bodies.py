@@ -397,6 +397,7 @@ class Bodies:
             free=3 if self.planar else 7,
             needed=acting & counted | self.rotors.keys(),
             light=[index for index, group in enumerate(groups) if index and not self._massive(group)],
+            rotors=self.rotors.keys(),
         )
 
     def _with_mass(self, groups: tuple[Group, ...], central: bool) -> tuple[tuple[Group, ...], tuple[Inertia, ...]]:

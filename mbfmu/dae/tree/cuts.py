@@ -54,6 +54,7 @@ class CutWeights:
         free: number of coordinates of a group that has its own.
         needed: joints whose axes are needed on the tree.
         light: numbers of the groups without mass.
+        rotors: joints with a rotor, which have coordinates of their own if any tree leaves them there.
     """
 
     rank: Mapping[str, int]
@@ -62,6 +63,7 @@ class CutWeights:
     free: int
     needed: Collection[str] = ()
     light: Collection[int] = ()
+    rotors: Collection[str] = ()
 
 
 @dataclass(frozen=True)

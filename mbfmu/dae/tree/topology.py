@@ -4,7 +4,7 @@ import heapq
 import itertools
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mbfmu.dae.tree.cuts import Cuts, CutWeights
@@ -225,6 +225,11 @@ def spanning_tree(
     # The tree whose cut joints cost least
     tree = frozenset(edge.path for edge in order if edge.path and not edge.free)
     cheapest = Cuts([edge for _, edge in edges], [edge.far for edge in order if edge.free], weights).cheapest(tree)
+    # With a rotor on a joint that is off the tree, rotors come first: joints of less freedom are cut in their place
+    late = {path: first for path in weights.rotors if path in carrying and weights.rank[path] > first + 1}
+    if late.keys() - cheapest:
+        ranked = replace(weights, rank={**weights.rank, **late})
+        return spanning_tree(mechanism, groups, bonds, where, ranked, carrying, alone)
     if cheapest != tree:
         kept = cheapest | {edge.path for edge in order if edge.free or not edge.path}
         order = _grown([(key, edge) for key, edge in edges if edge.path in kept], len(groups))

@@ -7,6 +7,7 @@ the origins of other joints, become `FixedTranslation` or `FixedRotation`; a lin
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from mbfmu.model.forces import (
     WorldForce,
     WorldTorque,
 )
-from mbfmu.model.joints import FreeMotion, Planar, Prismatic, Revolute, Spherical
+from mbfmu.model.joints import Coincident, Fixed, FreeMotion, Planar, Prismatic, Revolute, Spherical
 from mbfmu.model.parts import Body, FixedRotation, FixedTranslation, World
 from mbfmu.model.robot.lending import lent
 from mbfmu.model.robot.robot import AXIAL, Array, Origin, Robot, RobotJoint, RobotLink
@@ -57,59 +58,98 @@ def system_of(robot: Robot, options: RobotOptions | None = None) -> System:
         UnknownNameError: a wrench is asked for on a link that is not there.
     """
     choices = options or RobotOptions()
-    names, suits = names_of(robot), suited(robot)
-    frames = frames_of(robot, names)
-    components: list[Component] = [_world(robot.gravity)]
-    connections: list[Connection] = []
-    # tree: a bracket to the joint, the joint with its damper, and the link's body
-    if robot.links[robot.root].massive:
-        components.append(_body(names["link", robot.root], robot.links[robot.root]))
-        connections.append(connect(f"{WORLD}.frame_b", frames[robot.root]))
-    for joint in robot.joints.values():
-        end = frames[joint.parent]
-        holder = bracket(names["origin", joint.name], joint.origin)
-        if holder is not None:
-            components.append(holder)
-            connections.append(connect(end, f"{holder.name}.frame_a"))
-            end = f"{holder.name}.frame_b"
-        if joint.kind != "fixed":
-            name = names["joint", joint.name]
-            components.append(_joint(name, joint, choices))
-            connections.append(connect(end, f"{name}.frame_a"))
-            if joint.kind in {"ball", "floating"} and joint.damping:
-                about: dict[str, Any] = dict.fromkeys(("d_phi_1", "d_phi_2", "d_phi_3"), joint.damping)
-                along = (joint.damping,) * 3 if joint.kind == "floating" else (0.0,) * 3
-                damper = Bushing(names["damper", joint.name], d=along, **about)
-                components.append(damper)
-                connections.append(connect(end, f"{damper.name}.frame_a"))
-                connections.append(connect(f"{name}.frame_b", f"{damper.name}.frame_b"))
-            end = f"{name}.frame_b"
-        link = robot.links[joint.child]
-        if link.massive:
-            components.append(_body(names["link", link.name], link))
-            connections.append(connect(end, frames[link.name]))
+    grown, suits = _Grown(robot, choices), suited(robot)
+    names, frames = grown.names, grown.frames
+    grown.tree()
+    grown.between()
     # on the axes: drives, springs, friction, stops, and what joints mimic
     borrowed = lent(robot, {name: start_of(joint) for name, joint in robot.joints.items()})
-    for joint in robot.joints.values():
-        components += _along(joint, names, choices, suits.stops.get(joint.name, 0.0), borrowed.get(joint.name, 0.0))
+    for joint in (*robot.joints.values(), *(loop.joint for loop in robot.loops.values())):
+        stop, inertia = suits.stops.get(joint.name, 0.0), borrowed.get(joint.name, 0.0)
+        grown.components += _along(joint, names, choices, stop, inertia)
     # forces and torques on links as inputs
     for target in choices.wrenches:
         if target not in robot.links:
             raise UnknownNameError(f"there is no link '{target}' for a wrench; {nearest(target, robot.links)}")
         for acting in (WorldForce(names["force", target]), WorldTorque(names["torque", target])):
-            components.append(acting)
-            connections.append(connect(frames[target], f"{acting.name}.frame_b"))
+            grown.add(acting, frame_b=frames[target])
     # A joint that carries nothing has a frame at its end, as every frame is connected to something.
-    taken = {end for pair in connections for end in pair}
+    taken = {end for pair in grown.connections for end in pair}
     for joint in robot.joints.values():
         end = "" if joint.kind == "fixed" else f"{names['joint', joint.name]}.frame_b"
         if end and end not in taken:
-            holder = FixedTranslation(names["end", joint.name])
-            components.append(holder)
-            connections.append(connect(end, f"{holder.name}.frame_a"))
+            grown.add(FixedTranslation(names["end", joint.name]), frame_a=end)
     name = identifier(robot.name)
     description = f"{robot.name}, from {'an' if robot.format == 'MJCF' else 'a'} {robot.format}"
-    return System(name, tuple(components), tuple(connections), description=description, stepper=suits.stepper)
+    components, connections = tuple(grown.components), tuple(grown.connections)
+    return System(name, components, connections, description=description, stepper=suits.stepper)
+
+
+class _Grown:
+    """The components and connections of a robot, as far as they were added."""
+
+    def __init__(self, robot: Robot, choices: RobotOptions) -> None:
+        self.robot, self.choices = robot, choices
+        self.names = names_of(robot)
+        self.frames = frames_of(robot, self.names)
+        self.components: list[Component] = [_world(robot.gravity)]
+        self.connections: list[Connection] = []
+
+    def add(self, component: Component, **ends: str) -> None:
+        """Add a component, with its frames connected to others."""
+        self.components.append(component)
+        self.connections += [connect(other, f"{component.name}.{frame}") for frame, other in ends.items()]
+
+    def held(self, name: str, origin: Origin, frame: str) -> str:
+        """Return the full name of the frame at an origin on another one, adding the part that holds it there."""
+        holder = bracket(name, origin)
+        if holder is None:
+            return frame
+        self.add(holder, frame_a=frame)
+        return f"{name}.frame_b"
+
+    def tree(self) -> None:
+        """Add the tree: a bracket to each joint, the joint with its damper, and the body of the link."""
+        robot, names = self.robot, self.names
+        if robot.links[robot.root].massive:
+            self.add(_body(names["link", robot.root], robot.links[robot.root]), frame_a=f"{WORLD}.frame_b")
+        for joint in robot.joints.values():
+            end = self.held(names["origin", joint.name], joint.origin, self.frames[joint.parent])
+            if joint.kind != "fixed":
+                name = names["joint", joint.name]
+                self.add(_joint(name, joint, self.choices), frame_a=end)
+                if joint.kind in {"ball", "floating"} and joint.damping:
+                    damper = _round_damper(names["damper", joint.name], joint)
+                    self.add(damper, frame_a=end, frame_b=f"{name}.frame_b")
+                end = f"{name}.frame_b"
+            link = robot.links[joint.child]
+            if link.massive:
+                self.add(_body(names["link", link.name], link), frame_a=end)
+
+    def between(self) -> None:
+        """Add what stands between frames of two links: the joints that close loops, springs and dampers."""
+        names, frames = self.names, self.frames
+        for loop in self.robot.loops.values():
+            joint, name = loop.joint, names["joint", loop.joint.name]
+            a = self.held(names["origin", joint.name], joint.origin, frames[joint.parent])
+            b = self.held(names["end", joint.name], loop.end, frames[joint.child])
+            plain = {"ball": Coincident, "fixed": Fixed}.get(joint.kind)
+            self.add(plain(name) if plain else _joint(name, joint, self.choices), frame_a=a, frame_b=b)
+            if joint.kind == "ball" and joint.damping:
+                self.add(_round_damper(names["damper", joint.name], joint), frame_a=a, frame_b=b)
+        for force in self.robot.forces:
+            a, b = (
+                self.held(names[f"frame_{side}", force.name], origin, frames[link])
+                for side, origin, link in zip("ab", force.origins, force.links, strict=True)
+            )
+            for item in force.components:
+                self.add(replace(item, name=names[item.name, force.name]), frame_a=a, frame_b=b)
+
+
+def _round_damper(name: str, joint: RobotJoint) -> Bushing:
+    """Return the damping of a joint without one axis."""
+    about: dict[str, Any] = dict.fromkeys(("d_phi_1", "d_phi_2", "d_phi_3"), joint.damping)
+    return Bushing(name, d=(joint.damping,) * 3 if joint.kind == "floating" else (0.0,) * 3, **about)
 
 
 def _world(gravity: tuple[float, float, float]) -> World:
@@ -133,8 +173,9 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
         taken[wanted] = f"{kind} '{name}'"
         names[kind, name] = wanted
 
-    for joint in robot.joints.values():
-        if joint.kind != "fixed":
+    closing = [loop.joint for loop in robot.loops.values()]
+    for joint in (*robot.joints.values(), *closing):
+        if joint.kind != "fixed" or joint in closing:
             take("joint", joint.name, identifier(joint.name), joint.line)
     reserved = set(taken)
     for link in robot.links.values():
@@ -142,8 +183,12 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
             name = identifier(link.name)
             take("link", link.name, f"{name}_link" if name in reserved else name, link.line)
     for items, kinds in (
-        (robot.joints.values(), ("origin", "damper", "spring", "friction", "stop", "mimic", "rotor", "drive", "end")),
+        (
+            (*robot.joints.values(), *closing),
+            ("origin", "damper", "spring", "friction", "stop", "mimic", "rotor", "drive", "end"),
+        ),
         (robot.links.values(), ("force", "torque")),
+        (robot.forces, ("frame_a", "frame_b", "spring", "bushing")),
     ):
         for item in items:
             for kind in kinds:

@@ -4,7 +4,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from mbfmu.errors import MbfmuError, ValueRangeError
+from mbfmu.errors import AxisError, MbfmuError, ValueRangeError
 from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.source import SourceText
 
@@ -12,6 +12,8 @@ GREATEST = 1e30
 """Largest magnitude of a number, beyond which it is a mistake."""
 LEAST = 1e-60
 """Magnitude of a number below which it counts as zero, as products and quotients of such numbers leave their range."""
+SMALLEST = 1e-30
+"""Smallest length of an axis with a direction."""
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -66,6 +68,24 @@ class Attributes:
             message = ValueRangeError(f"<{element.tag} {attribute}>: {value:g} must be at least {least:g}")
             raise self.error(element, message)
         return value
+
+    def direction(self, element: XmlElement, attribute: str, default: str, owner: str) -> tuple[float, ...]:
+        """Return three numbers as a unit vector.
+
+        Args:
+            element: the element.
+            attribute: its attribute.
+            default: the numbers where it has none.
+            owner: kind and name of what has the axis, for messages.
+
+        Raises:
+            AxisError: it is zero.
+        """
+        n = self.numbers(element, attribute, default, 3)
+        length = math.hypot(*n)
+        if length < SMALLEST:
+            raise self.error(element, AxisError(f"{owner}: the axis has no direction"))
+        return tuple(item / length for item in n)
 
     def one(self, element: XmlElement, tag: str) -> XmlElement:
         """Return the child of a tag; an element without attributes if there is none."""

@@ -1,8 +1,9 @@
 """Inertia that joints lend to those coupled with them that move no mass."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
+from mbfmu.model.robot.loops import held
 from mbfmu.model.robot.masses import accelerations_of_axes
 from mbfmu.model.robot.robot import Robot, RobotJoint, RobotLink
 
@@ -10,14 +11,17 @@ SHARE = 0.01
 """Part of the inertia on an axis that it lends; in joint coordinates the rest has to be positive wherever it moves."""
 
 
-def moving_mass(links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint]) -> set[str]:
-    """Return the names of the joints that move mass: that of a link, or of a rotor on an axis.
+def moving_mass(
+    links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint], held: Collection[str] = ()
+) -> set[str]:
+    """Return the names of the joints that move mass: that of a link, of a rotor on an axis, or beyond a loop.
 
     Args:
         links: the links by name.
         joints: the joints by name, each after the joint that carries its parent.
+        held: names of the links that joints of loops hold.
     """
-    massive = {name for name, link in links.items() if link.massive}
+    massive = {name for name, link in links.items() if link.massive or name in held}
     moving = set()
     for name, joint in reversed(list(joints.items())):
         if joint.child in massive or joint.rotor:
@@ -57,7 +61,7 @@ def lent(robot: Robot, start: Mapping[str, float]) -> dict[str, float]:
         robot: the robot.
         start: coordinate of each joint with an axis.
     """
-    moving = moving_mass(robot.links, robot.joints)
+    moving = moving_mass(robot.links, robot.joints, held(robot.loops))
     sets = [rates for rates in coupled(robot.joints) if not moving.issuperset(rates)]
     if not sets:
         return {}

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.model.component import Component
 from mbfmu.model.source import SourceText
 
 Array = npt.NDArray[np.float64]
@@ -50,6 +51,13 @@ class Origin:
                 [-sp, cp * sr, cp * cr],
             ]
         )
+
+    @property
+    def matrix(self) -> Array:
+        """Homogeneous matrix, shape (4, 4)."""
+        matrix = np.eye(4)
+        matrix[:3, :3], matrix[:3, 3] = self.R, self.xyz
+        return matrix
 
 
 @dataclass(frozen=True)
@@ -177,6 +185,38 @@ class RobotJoint:
 
 
 @dataclass(frozen=True)
+class RobotLoop:
+    """A joint between two links of the tree, which closes a loop.
+
+    Args:
+        joint: the joint; its origin is seen from the parent's frame.
+        end: pose of the joint's frame seen from the child's frame, where the loop is closed.
+    """
+
+    joint: RobotJoint
+    end: Origin
+
+
+@dataclass(frozen=True)
+class RobotForce:
+    """A force between frames of two links.
+
+    Args:
+        name: its name.
+        line: line in the file.
+        links: names of the links.
+        origins: pose of each frame, seen from the link's frame.
+        components: the springs and dampers, whose names are endings.
+    """
+
+    name: str
+    line: int
+    links: tuple[str, str]
+    origins: tuple[Origin, Origin]
+    components: tuple[Component, ...]
+
+
+@dataclass(frozen=True)
 class Robot:
     """A tree of links and joints, with what was asked of it applied to it.
 
@@ -189,6 +229,8 @@ class Robot:
         notices: what was left out, or decided where the file says nothing.
         format: name of the format it was read from.
         gravity: acceleration of gravity, m/s2, resolved in the world.
+        loops: joints that close loops, by name.
+        forces: forces between links.
     """
 
     name: str
@@ -199,3 +241,5 @@ class Robot:
     notices: tuple[str, ...] = ()
     format: str = "URDF"
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    loops: Mapping[str, RobotLoop] = field(default_factory=dict)
+    forces: tuple[RobotForce, ...] = ()

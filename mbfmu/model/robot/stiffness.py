@@ -67,10 +67,14 @@ def suited(robot: Robot) -> Suited:
     stiff = [f"'{name}' ({STEP / value:.1g} s)" for name, value in settling.items() if value > SETTLING]
     stops: dict[str, float] = {}
     soft: list[str] = []
-    for name, joint in robot.joints.items():
+    lightest = min(inertias.values(), default=math.inf)  # for joints that close loops
+    every = {**robot.joints, **{name: loop.joint for name, loop in robot.loops.items()}}
+    for name, joint in every.items():
         if joint.kind in AXIAL and math.isfinite(bounds_of(joint)[0]):
             effort = joint.limit.effort or EFFORT
-            greatest = math.inf if stiff else inertias.get(name, math.inf) / STEP**2
+            greatest = (
+                math.inf if stiff else inertias.get(name, lightest if name in robot.loops else math.inf) / STEP**2
+            )
             stops[name] = min(effort / GIVE, greatest)
             if effort / stops[name] > MUCH:
                 soft.append(f"'{name}' ({effort / stops[name]:.2g} {'m' if joint.kind == 'prismatic' else 'rad'})")

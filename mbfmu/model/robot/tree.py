@@ -1,6 +1,6 @@
 """The tree of a robot: what carries what, and the changes that make it move."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,15 +13,16 @@ from mbfmu.model.source import SourceText
 
 
 def mended(
-    links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint]
+    links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint], held: Collection[str] = ()
 ) -> tuple[dict[str, RobotJoint], tuple[str, ...]]:
     """Return the joints, those fixed that move no mass and are coupled with none that does, and notices.
 
     Args:
         links: the links by name.
         joints: the joints by name, each after the joint that carries its parent.
+        held: names of the links that joints of loops hold.
     """
-    moving = _moving(links, joints)
+    moving = _moving(links, joints, held)
     idle = [name for name, joint in joints.items() if joint.kind != "fixed" and name not in moving]
     still = [f"'{name}'" for name, joint in joints.items() if joint.mimic and joint.kind == "fixed"]
     changed = {
@@ -35,19 +36,21 @@ def mended(
     return changed, tuple(f"{label}: {first_of(names)}" for label, names in kinds.items() if names)
 
 
-def _moving(links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint]) -> set[str]:
+def _moving(links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint], held: Collection[str] = ()) -> set[str]:
     """Return the names of the joints that move mass, or are coupled with one that does."""
-    moving = moving_mass(links, joints)
+    moving = moving_mass(links, joints, held)
     return moving | {name for rates in coupled(joints) if moving & rates.keys() for name in rates}
 
 
 def eased(robot: Robot, options: RobotOptions) -> Robot:
     """Return a robot without the limits and the friction that are not wanted."""
-    joints = {}
-    for name, joint in robot.joints.items():
-        limit = joint.limit if options.limits else replace(joint.limit, lower=None, upper=None)
-        joints[name] = replace(joint, limit=limit, friction=joint.friction if options.friction else 0.0)
-    return replace(robot, joints=joints)
+    loops = {name: replace(loop, joint=_eased(loop.joint, options)) for name, loop in robot.loops.items()}
+    return replace(robot, joints={name: _eased(joint, options) for name, joint in robot.joints.items()}, loops=loops)
+
+
+def _eased(joint: RobotJoint, options: RobotOptions) -> RobotJoint:
+    limit = joint.limit if options.limits else replace(joint.limit, lower=None, upper=None)
+    return replace(joint, limit=limit, friction=joint.friction if options.friction else 0.0)
 
 
 def based(robot: Robot, base: str) -> Robot:

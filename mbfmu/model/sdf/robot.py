@@ -21,7 +21,8 @@ from mbfmu.errors import (
 from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.physical import inertia_matrix
 from mbfmu.model.robot.assembly import axis_angle
-from mbfmu.model.robot.robot import Array, Limit, Mimic, Origin, Robot, RobotJoint, RobotLink, Visual
+from mbfmu.model.robot.loops import held, looped, unique
+from mbfmu.model.robot.robot import Array, Limit, Mimic, Origin, Robot, RobotJoint, RobotLink, RobotLoop, Visual
 from mbfmu.model.robot.tree import check_mimics, eased, mended, outward, unlike
 from mbfmu.model.robot.xml import XmlElement, elements_of
 from mbfmu.model.robot_options import RobotOptions
@@ -129,28 +130,45 @@ class _Model:
         links_read |= {name: self.link(name, item, poses, link_notices) for name, item in links.items()}
         joints: dict[str, RobotJoint] = {}
         carried: dict[str, str] = {}
+        loops: list[RobotLoop] = []
         for name, (parent, child) in ends.items():
-            if child in carried:
-                message = (
-                    f"link '{child}' is the child of two joints, '{carried[child]}' and '{name}': loops are not read"
-                )
-                raise reader.error(named[name], ModelError(message))
-            carried[child] = name
-            for part in self.joint(name, named[name], parent, child, poses, placed, {**links_read, **named}):
+            parts = list(self.joint(name, named[name], parent, child, poses, placed, {**links_read, **named}))
+            if child in carried or child in ancestors(parent, carried):
+                loops.append(self.loop(parts, child, named[name]))
+            else:
+                carried[child] = parent
+            for part in parts:
                 joints[part.name] = part
                 if part.child not in links_read:
                     links_read[part.child] = RobotLink(part.child, part.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
         joints |= self.roots([name for name in links if name not in carried], poses, placed, {**joints, **named})
         joints = outward(joints, WORLD, source)
         check_mimics(links_read, joints, source)
-        joints, fixed = mended(links_read, joints)
+        closed = unique(loops, joints, source)
+        joints, fixed = mended(links_read, joints, held(closed))
         notices = (
             *self.unused(),
             *link_notices,
             *fixed,
             *(text for link in links_read.values() for text in link.unseen),
         )
-        return Robot(model.attributes.get("name", "model"), source, links_read, joints, WORLD, notices, "SDF")
+        name = model.attributes.get("name", "model")
+        return looped(Robot(name, source, links_read, joints, WORLD, notices, "SDF"), closed)
+
+    def loop(self, parts: list[RobotJoint], child: str, element: XmlElement) -> RobotLoop:
+        """Return the loop that a joint closes to a link that is carried already, without its last part among them.
+
+        Raises:
+            ModelError: it mimics another joint.
+        """
+        last, end = parts.pop(), Origin()
+        if last.kind == "fixed" and parts:  # from the joint's frame to that of the link
+            back = np.array(np.linalg.inv(last.origin.matrix), np.float64)
+            last, end = parts.pop(), Origin.of(back[:3, 3], back[:3, :3])
+        if last.mimic:
+            message = f"joint '{last.name}' closes a loop and mimics another: write <mimic> in a joint that closes none"
+            raise self.reader.error(element, ModelError(message))
+        return RobotLoop(replace(last, child=child), end)
 
     def ends(
         self, name: str, element: XmlElement, carriers: Mapping[str, str], links: Mapping[str, XmlElement]
@@ -398,6 +416,15 @@ def _carriers(named: Mapping[str, XmlElement]) -> dict[str, str]:
             name = named[name].attributes.get("attached_to", name)
         carriers |= dict.fromkeys(way, carriers.get(name, name))
     return carriers
+
+
+def ancestors(link: str, carried: Mapping[str, str]) -> set[str]:
+    """Return a link and those that carry it, by the link that carries each."""
+    way = {link}
+    while link in carried:
+        link = carried[link]
+        way.add(link)
+    return way
 
 
 def _bare(name: str, line: int, kind: str, parent: str, child: str, pose: Array) -> RobotJoint:

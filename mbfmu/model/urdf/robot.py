@@ -1,6 +1,5 @@
 """URDF -> Robot: links, joints and visuals as checked numbers, and notices of what is not used."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from mbfmu.errors import (
-    AxisError,
     MbfmuError,
     NameInUseError,
     UnknownNameError,
@@ -19,11 +17,13 @@ from mbfmu.errors import (
 )
 from mbfmu.model.physical import inertia_matrix
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.loops import held, looped, unique
 from mbfmu.model.robot.robot import AXIAL, DUST, Limit, Mimic, Origin, Robot, RobotJoint, RobotLink, Visual
 from mbfmu.model.robot.tree import based, check_mimics, eased, mended, outward, root_of
 from mbfmu.model.robot.xml import XmlElement, elements_of
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import SourceText, read_bytes
+from mbfmu.model.urdf.loops import LoopReader, pose_of
 from mbfmu.model.urdf.unread import check_axes, unread
 from mbfmu.model.urdf.xacro import expanded, first_macro
 
@@ -32,8 +32,6 @@ LARGEST = 10_000_000
 MOST = 5_000
 """Largest number of links of a robot."""
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-SMALLEST = 1e-30
-"""Smallest length of an axis with a direction."""
 ROUNDED = 1e-9
 """Largest relative size of a negative moment of inertia that counts as rounding."""
 
@@ -94,11 +92,13 @@ def _robot(root: XmlElement, source: SourceText, choices: RobotOptions) -> Robot
     first = root_of(links, joints, source, root.line)
     joints = outward(joints, first, source)
     check_mimics(links, joints, source)
-    joints, fixed = mended(links, joints)
+    more = LoopReader(reader, root, links, joints)
+    loops, forces = unique(more.loops(), joints, source), tuple(more.forces())
+    joints, fixed = mended(links, joints, held(loops))
     unseen = (text for link in links.values() for text in link.unseen)
     notices = (*_unused(reader, root, stated), *_unlimited(root, stated), *fixed, *unseen)
-    robot = Robot(root.attributes.get("name", "robot"), source, links, joints, first, notices)
-    return based(eased(robot, choices), choices.base)
+    robot = Robot(root.attributes.get("name", "robot"), source, links, joints, first, notices, forces=forces)
+    return based(eased(looped(robot, loops), choices), choices.base)
 
 
 def _unused(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
@@ -120,10 +120,7 @@ class _Reader(Attributes):
     """A reader of the elements of a URDF, which raises errors with their lines."""
 
     def origin(self, element: XmlElement) -> Origin:
-        item = self.one(element, "origin")
-        x, y, z = self.numbers(item, "xyz", "0 0 0", 3)
-        roll, pitch, yaw = self.numbers(item, "rpy", "0 0 0", 3)
-        return Origin((x, y, z), (roll, pitch, yaw))
+        return pose_of(self, self.one(element, "origin"))
 
     def link(self, element: XmlElement, colours: Mapping[str, XmlElement]) -> RobotLink:
         name = self.name(element)
@@ -161,10 +158,8 @@ class _Reader(Attributes):
                 )
                 raise self.source.error(item.line, message)
         axis, dynamics, limit = (self.one(element, tag) for tag in ("axis", "dynamics", "limit"))
-        n = self.numbers(axis, "xyz", "1 0 0", 3)
-        length = math.hypot(*n)
-        if kind != "fixed" and length < SMALLEST:
-            raise self.source.error(axis.line, AxisError(f"joint '{name}': the axis has no direction"))
+        fixed = kind == "fixed"  # whose axis may be zero
+        n = (1.0, 0.0, 0.0) if fixed else self.direction(axis, "xyz", "1 0 0", f"joint '{name}'")
         return RobotJoint(
             name,
             element.line,
@@ -172,7 +167,7 @@ class _Reader(Attributes):
             ends["parent"],
             ends["child"],
             self.origin(element),
-            n if kind == "fixed" else tuple(item / length for item in n),
+            n,
             self.number(dynamics, "damping", "0", least=0.0),
             self.number(dynamics, "friction", "0", least=0.0),
             self.limit(limit),

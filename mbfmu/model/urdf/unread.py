@@ -21,11 +21,14 @@ from mbfmu.model.robot.unread import (
 from mbfmu.model.robot.xml import XmlElement
 
 READ = {
-    "robot": {"link", "joint", "material"},
+    "robot": {
+        "link", "joint", "material", "loop_joint", "loop", "drake:ball_constraint", "drake:linear_bushing_rpy",
+        "drake:linear_spring_damper",
+    },
     "link": {"inertial", "visual"},
     "joint": {"origin", "parent", "child", "axis", "dynamics", "limit", "mimic"},
     "inertial": {"origin", "mass", "inertia"},
-}
+}  # fmt: skip
 """Elements that are read, by the element they stand in."""
 ATTRIBUTES = {
     "origin": ("xyz rpy", ""),
@@ -56,7 +59,6 @@ GAZEBO: dict[str, Rule] = {
         "stopErp stopKp stopKd fudgeFactor fudge_factor springReference canonicalBody gripper frame controller: "
         "sensor: interface: ros"
     ),
-    "joint": refused(LOOP),
     "joint:": refused(LOOP),
     "gearbox": refused(LOOP),
     "constraint": refused(LOOP),
@@ -77,12 +79,10 @@ ROBOT: dict[str, Rule] = {
         "transmission sensor frame self_filter collision_checking self_collision_checking disable_collisions group "
         "group_state collision_filter_group drake:collision_filter_group bullet version"
     ),
-    "loop_joint": refused(LOOP),
     "constraint": refused(LOOP),
+    "coupling": refused("couples joints, which is not read: remove it, and write <mimic> in a joint"),
     "drake:joint": refused("is a joint of a kind of Drake's, which is not read: remove it, and add it in a TOML file "
                            "that takes this robot"),
-    "drake:ball_constraint": refused(LOOP),
-    "drake:linear_bushing_rpy": refused(FORCE),
     "force_element": refused(FORCE),
     "cable": refused(LOOP),
     "deformable": refused("is a body that bends, which is not read: remove it"),
@@ -159,7 +159,7 @@ def rotor_inertias(transmission: XmlElement) -> Iterator[XmlElement]:
 def _gazebo(reader: Attributes, element: XmlElement, joints: Mapping[str, RobotJoint]) -> str:
     """Return what a ``<gazebo>`` does, which raises an error of its own where it changes the motion."""
     rules: dict[str, Rule] = {**GAZEBO, "plugin": lambda item: _plugin(item, joints)}
-    list(left_out(reader, element, (), rules))
+    list(left_out(reader, element, {"joint"}, rules))
     return ""
 
 
