@@ -213,6 +213,31 @@ def test_rates_of_a_keyframe_turn_into_the_frames_of_the_joints() -> None:
     assert [result[f"root.v_rel[{k}]"][0] for k in (1, 2, 3)] == pytest.approx((0.1, 0.2, 0.3))
 
 
+def test_a_loop_with_armature_on_all_joints_is_cut_at_its_weld(tmp_path: Path) -> None:
+    """The acceleration from rest is that of a chain whose end is held, by the rows of its own Jacobian."""
+    links = "".join(f'<body pos="0 0 -0.2" euler="0 {turn} 0"><joint name="j{k}"/><geom pos="0 0 -0.1"/>'
+                    for k, turn in enumerate((40, -60, 70, -50, 30)))  # fmt: skip
+    text = f"""<mujoco><default><joint axis="0 1 0" armature="0.01"/><geom size="0.05" contype="0" conaffinity="0"/>
+      </default><worldbody><body name="hand" mocap="true"/>{links}<body name="end" pos="0 0 -0.1"/>{"</body>" * 5}
+      </worldbody><equality>{{}}</equality></mujoco>"""
+    chain = derive(loaded(written(tmp_path, text.format("")), FREE), "joint")
+    loop = derive(loaded(written(tmp_path, text.format('<weld body1="hand" body2="end"/>')), FREE), "joint")
+    assert set(loop.coordinates) == set(chain.coordinates)
+    assert (loop.n, loop.m) == (5, 3)
+    order = [chain.coordinates.index(name) for name in loop.coordinates]
+    zero, p = np.zeros(5), chain.p_default()
+    M, force = np.array(chain.equations.M(zero, p)), np.array(chain.equations.force(zero, zero, [], [], p, 0.0)).ravel()
+    angles = np.cumsum(np.radians((40, -60, 70, -50, 30)))
+    joints = np.array([(0.0, 0.0)] + [(-0.2 * np.sin(angle), -0.2 * np.cos(angle)) for angle in angles[:-1]]).cumsum(0)
+    end = joints[-1] - 0.1 * np.array([np.sin(angles[-1]), np.cos(angles[-1])])
+    arms = end - joints
+    J = np.array([arms[:, 1], -arms[:, 0], np.ones(5)])  # about y: x' = z w, z' = -x w
+    matrix = np.block([[M, J.T], [J, np.zeros((3, 3))]])
+    expected = np.linalg.solve(matrix, np.concatenate([force, np.zeros(3)]))[:5]
+    found = accelerations(loop, zero, zero, np.zeros(0))
+    assert np.abs(found - expected[order]).max() < 1e-10 * np.abs(expected).max()
+
+
 def test_closed_loops_are_closed_at_the_start_and_stay_closed() -> None:
     system = loaded(FOLDER / "loops.xml", FREE)
     assert len(of(system, Coincident)) == 2

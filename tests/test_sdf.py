@@ -179,7 +179,7 @@ MISTAKES = [
     ('<link name="two">', '<link name="one">', "two things named 'one'"),
     ("</model>", "<model/></model>", "a <model> in another is not read"),
     ("</model>", "<include><uri>model://x</uri></include></model>", "an <include> is not resolved"),
-    ("</model>", HELD.replace("</model>", HELD.replace("held", "b")), "loops are not read"),
+    ("</model>", HELD.replace("</model>", HELD.replace("held", "b")), "joins links that are fixed to each other"),
     ("<inertial>", '<inertial auto="true">', "is not computed"),
     ('<sdf version="1.8">', '<sdf version="1.8"><model name="b"/>', "a file has one <model>, not 2"),
     ('name="pair">', 'name="pair"><pose relative_to="hall"/>', "relative to 'hall' is not read"),
