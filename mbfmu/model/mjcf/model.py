@@ -18,6 +18,7 @@ from mbfmu.model.mjcf.document import read_document
 from mbfmu.model.mjcf.geoms import meshes_of
 from mbfmu.model.mjcf.keyframe import Keyframe, check_mocap, keyframe_of
 from mbfmu.model.mjcf.poses import turned
+from mbfmu.model.mjcf.replicas import replicated
 from mbfmu.model.mjcf.settings import Settings, flag_of, settings_of
 from mbfmu.model.mjcf.tendons import Tendon, tendons_of
 from mbfmu.model.mjcf.tree import robot_of
@@ -70,6 +71,7 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     left = Counter(unread(reader, root))
     _check_sections(root, reader)
     settings = settings_of(root, reader, path.parent)
+    root = replicated(root, reader, settings)
     defaults = defaults_of(root, reader)
     bodies = bodies_of(root, defaults, settings, meshes_of(root, defaults, settings))
     joints = bodies.joints

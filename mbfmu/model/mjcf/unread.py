@@ -14,12 +14,16 @@ SECTIONS = {"compiler", "option", "size", "default", "worldbody", "tendon", "equ
 SILENT = ("visual", "statistic", "custom", "asset")
 """Sections that change no motion, which no notice reports."""
 ALIKE = refused("is not expanded: save the model with MuJoCo first, which writes its bodies out")
+FLEX = refused(
+    "is a body that bends, made of many, which is not read: remove it, or model the body by bodies and joints"
+)
 PLUGIN = "acts by a program of its own, which is not modelled: remove it"
 MODEL: dict[str, Rule] = {
     **quiet(" ".join((*SILENT, "sensor", "contact"))),
     "deformable": refused("is not modelled: remove it"),
     "extension": refused("is for plugins, which are not modelled: remove it"),
-    **dict.fromkeys(("replicate", "composite", "flexcomp", "attach"), ALIKE),
+    **dict.fromkeys(("replicate", "composite", "attach"), ALIKE),
+    "flexcomp": FLEX,
 }
 """Effects of the other sections."""
 BODY = {"body", "frame", "joint", "freejoint", "inertial", "geom", "site"}
@@ -27,7 +31,8 @@ BODY = {"body", "frame", "joint", "freejoint", "inertial", "geom", "site"}
 INSIDE: dict[str, Rule] = {
     **quiet("camera light"),
     "plugin": refused(PLUGIN),
-    **dict.fromkeys(("replicate", "composite", "flexcomp", "attach"), ALIKE),
+    **dict.fromkeys(("composite", "attach"), ALIKE),
+    "flexcomp": FLEX,
 }
 """Effects of other elements in bodies."""
 CLASSES = {"default", "joint", "geom", "site", "mesh", "material", "tendon", "equality", *AFFINE, *OTHERS}
@@ -60,6 +65,7 @@ NAMES: dict[str, str] = {
     f"shellinertia {SOFT} margin gap surfacevel adhesion fromto pos {TURNS} hfield mesh fitscale rgba fluidshape "
     "fluidcoef user",
     "site": f"name class type group pos {TURNS} material size fromto rgba user",
+    "replicate": "count sep offset euler",
     "frame": f"name childclass pos {TURNS}",
     "freejoint": "name group align user",
     "inertial": f"pos mass diaginertia fullinertia {TURNS}",

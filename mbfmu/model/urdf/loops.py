@@ -134,8 +134,8 @@ class LoopReader:
         """Return the kind of a joint that closes a loop, by the type of its element."""
         kind = self.reader.name(element, "type")
         if kind not in KINDS:
-            message = f"<{element.tag} name='{name}'>: no loop closes by the type '{kind}': remove it; {nearest(kind, KINDS)}"
-            raise self.reader.error(element, UnknownNameError(message))
+            message = f"<{element.tag} name='{name}'>: no loop closes by the type '{kind}': remove it; "
+            raise self.reader.error(element, UnknownNameError(message + nearest(kind, KINDS)))
         return KINDS[kind]
 
     def link(self, element: XmlElement, attribute: str = "name") -> str:
