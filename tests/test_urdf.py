@@ -652,6 +652,33 @@ PART = """\
 """
 
 
+def test_arguments_of_xacro_and_relative_folders_of_packages_come_from_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "app").mkdir()
+    inner = """<robot xmlns:xacro="x"><xacro:arg name="m" default="1"/><link name="base"/>
+      <link name="rod"><inertial><mass value="$(arg m)"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+      <joint name="j" type="continuous"><parent link="base"/><child link="rod"/></joint></robot>"""
+    (tmp_path / "parts" / "rod.xacro").write_text(inner, encoding="utf-8")
+    outer = '<robot name="r" xmlns:xacro="x"><xacro:include filename="$(find parts)/rod.xacro"/></robot>'
+    (tmp_path / "app" / "robot.xacro").write_text(outer, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    options = RobotOptions(packages={"parts": "parts"}, arguments={"m": "2.5"})
+    system = mbfmu.load(Path("app") / "robot.xacro", robot=options)
+    assert isinstance(system, System)
+    assert [item.m for item in system.components if isinstance(item, Body)] == [2.5]
+
+
+def test_a_parent_world_that_is_no_link_is_the_world(tmp_path: Path) -> None:
+    text = """<robot name="r"><link name="rod"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
+      </link>{}<joint name="j" type="continuous"><parent link="world"/><child link="rod"/></joint></robot>"""
+    paths = [tmp_path / name for name in ("without.urdf", "with.urdf")]
+    for path, link in zip(paths, ("", '<link name="world"/>'), strict=True):
+        path.write_text(text.format(link), encoding="utf-8")
+    assert mbfmu.load(paths[0]) == mbfmu.load(paths[1])
+
+
 def test_xacro_is_expanded_with_packages_from_options_and_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -971,7 +998,7 @@ def test_a_toml_file_adds_components_to_a_robot(tmp_path: Path) -> None:
         ("friction = false", "frction = false", UnknownNameError, 2, "urdf has no 'frction'; did you mean 'friction'"),
         ("friction = false", "friction = 0", ModelFileError, 2, r"urdf\.friction must be a boolean, not an integer"),
         ("friction = false", 'base = "free"', UsageError, 2, "base = 'free': "),
-        ('["rod"]', "[1]", ModelFileError, 2, "wrenches and packages of a urdf are texts, not an integer"),
+        ('["rod"]', "[1]", ModelFileError, 2, "wrenches, packages and arguments of a urdf are texts, not an integer"),
         ('["rod"]', '["rd"]', UnknownNameError, 2, "there is no link 'rd' for a wrench"),
         ("[components.spring]", "[components.hinge]", NameInUseError, 8, "two things named 'hinge'"),
         ('name = "sprung"', 'name = "sprung"\nplanar = true', ModelFileError, 2, "a robot is spatial"),
@@ -1061,7 +1088,7 @@ MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('friction="0.1"', 'friction="inf"'): (ValueRangeError, 9, "inf is not a number"),
     ('<mass value="1"/>', '<mass value="-1"/>'): (ValueRangeError, 14, "<mass value>: -1 must be at least 0"),
     ('<mass value="1"/>', '<mass value="nan"/>'): (ValueRangeError, 14, "nan is not a number"),
-    ('<mass value="1"/>', ""): (ModelFileError, 12, '<mass value="">: it needs 1 number(s)'),
+    ('<mass value="1"/>', ""): (ModelFileError, 12, "link 'rod': its <inertial> has no <mass>: add one, or remove"),
     ('ixx="0.1"', 'ixx="-0.1"'): (ValueRangeError, 15, "link 'rod': <inertia> has a moment of -0.1: it must be"),
     ('ixx="0.1"', ""): (ModelFileError, 15, '<inertia ixx="">: it needs 1 number(s)'),
     ('<axis xyz="0 1 0"/>', '<mimic joint="hinge"/>'): (ModelError, 7, "'hinge' mimics itself"),

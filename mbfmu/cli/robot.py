@@ -25,6 +25,10 @@ OPTIONS: dict[str, Any] = {
         list[str] | None,
         typer.Option("--package", metavar="NAME=FOLDER", help="folder of a ROS package; may be repeated"),
     ],
+    "arg": Annotated[
+        list[str] | None,
+        typer.Option("--arg", metavar="NAME=VALUE", help="of a robot: an argument of its xacro file; may be repeated"),
+    ],
     "allow_outside": Annotated[
         bool, typer.Option("--allow-outside", help="files outside its folder may be included")
     ],
@@ -40,12 +44,13 @@ def _options(
     effort_limits: bool,
     wrench: list[str] | None,
     package: list[str] | None,
+    arg: list[str] | None,
     allow_outside: bool,
 ) -> "RobotOptions | None":
     """Return the options of a robot; None if none is chosen."""
     from mbfmu.model.robot_options import RobotOptions
 
-    if not (floating or fixed or no_limits or no_friction or effort_limits or wrench or package or allow_outside):
+    if not any((floating, fixed, no_limits, no_friction, effort_limits, wrench, package, arg, allow_outside)):
         return None
     if floating and fixed:
         raise UsageError("--floating and --fixed exclude each other")
@@ -57,6 +62,7 @@ def _options(
         wrenches=tuple(wrench or ()),
         packages=pairs(package),
         outside=allow_outside,
+        arguments=pairs(arg),
     )
 
 

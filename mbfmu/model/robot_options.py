@@ -23,6 +23,7 @@ class RobotOptions:
         packages: folders of ROS packages by name, for ``package://`` and ``$(find ...)``; they come before those beside
             and above the file, and those in ROS_PACKAGE_PATH.
         outside: whether a file may include files outside its own folder.
+        arguments: values of xacro's arguments by name.
 
     Raises:
         UsageError: there is no such base.
@@ -35,6 +36,7 @@ class RobotOptions:
     wrenches: tuple[str, ...] = ()
     packages: Mapping[str, str | os.PathLike[str]] = field(default_factory=dict)
     outside: bool = False
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.base not in BASES:

@@ -384,9 +384,10 @@ def _robot(document: Document, table: dict[str, Any], at_table: KeyPath) -> Syst
         if not isinstance(value, list if kinds[key] is tuple else kinds[key]):
             wanted = kind_of([] if kinds[key] is tuple else kinds[key]())
             raise document.at((*here, key), f"{name}.{key} must be {wanted}, not {kind_of(value)}")
-    texts = (*entry.get("wrenches", ()), *entry.get("packages", {}).values())
+    by_name = (item for key in ("packages", "arguments") for item in entry.get(key, {}).values())
+    texts = (*entry.get("wrenches", ()), *by_name)
     if wrong := next((item for item in texts if not isinstance(item, str)), None):
-        raise document.at(here, f"wrenches and packages of a {name} are texts, not {kind_of(wrong)}")
+        raise document.at(here, f"wrenches, packages and arguments of a {name} are texts, not {kind_of(wrong)}")
     if table.get("planar"):
         raise document.at((*at_table, "planar"), "a robot is spatial: leave planar out")
     full = _inside(document, entry.get("file", ""), (*here, "file"), ENDINGS[name])

@@ -134,7 +134,9 @@ def _robot(endings: tuple[str, ...]) -> dict[str, Any]:
             "base": {"enum": ["", "fixed", "floating"]},
             **{key: {"type": "boolean"} for key in ("limits", "friction", "effort_limits")},
             "wrenches": {"type": "array", "items": {"type": "string"}},
-            "packages": {"type": "object", "additionalProperties": {"type": "string"}},
+            **{
+                key: {"type": "object", "additionalProperties": {"type": "string"}} for key in ("packages", "arguments")
+            },
         },
         "required": ["file"],
         "additionalProperties": False,

@@ -18,15 +18,16 @@ def run(job: Path) -> None:
     limit_memory()
     supplied = json.loads(job.read_text(encoding="utf-8"))
     os.chdir(supplied["folder"])
-    write_result(write, expanded(supplied["path"], supplied["packages"], supplied["largest"]))
+    write_result(write, expanded(**{key: supplied[key] for key in supplied if key != "folder"}))
 
 
-def expanded(path: str, packages: dict[str, str], largest: int) -> dict[str, Any]:
+def expanded(path: str, packages: dict[str, str], arguments: dict[str, str], largest: int) -> dict[str, Any]:
     """Return the URDF of a xacro file as ``urdf``; or what is wrong with it as ``mistake``.
 
     Args:
         path: path of the file.
         packages: folders of packages by name.
+        arguments: values of the file's arguments by name.
         largest: largest number of characters of the URDF.
     """
     import xacro
@@ -41,7 +42,7 @@ def expanded(path: str, packages: dict[str, str], largest: int) -> dict[str, Any
     # by itself the reader asks ROS for packages, which may be missing
     substitution_args._eval_find = substitution_args._eval_dict["find"] = find
     try:
-        urdf = xacro.process_file(path).toprettyxml(indent="  ")
+        urdf = xacro.process_file(path, mappings=arguments).toprettyxml(indent="  ")
         return {"urdf": urdf} if len(urdf) <= largest else {"mistake": f"it expands to more than {largest / 1e6:g} MB"}
     except RecursionError:
         return {"mistake": "xacro: macros or files are nested without end"}

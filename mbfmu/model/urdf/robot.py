@@ -31,6 +31,7 @@ LARGEST = 10_000_000
 """Largest number of bytes of a file."""
 MOST = 5_000
 """Largest number of links of a robot."""
+WORLD = "world"
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 ROUNDED = 1e-9
 """Largest relative size of a negative moment of inertia that counts as rounding."""
@@ -79,6 +80,17 @@ def _robot(root: XmlElement, source: SourceText, choices: RobotOptions) -> Robot
         links[link.name] = link
     if not 0 < len(links) <= MOST:
         raise source.error(root.line, f"a robot has at least one <link> and at most {MOST}, not {len(links)}")
+    ground = next(
+        (
+            item
+            for joint in root.all("joint")
+            for item in joint.all("parent")
+            if item.attributes.get("link") == WORLD and WORLD not in links
+        ),
+        None,
+    )
+    if ground is not None:  # a link of this name is not needed for the world itself
+        links[WORLD] = RobotLink(WORLD, ground.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
     for element in root.all("joint"):
         joint = reader.joint(element, links)
         check_axes(reader, element, joint)
@@ -129,6 +141,9 @@ class _Reader(Attributes):
         if not any(element.all("inertial")):
             return RobotLink(name, element.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)), visuals, unseen)
         mass, tensor = self.one(inertial, "mass"), self.one(inertial, "inertia")
+        if missing := next((tag for tag in ("mass", "inertia") if not any(inertial.all(tag))), ""):
+            lack = f"link '{name}': its <inertial> has no <{missing}>: add one, or remove the <inertial>"
+            raise self.source.error(inertial.line, lack)
         m = self.number(mass, "value", "", least=0.0)
         moments = [self.number(tensor, key, "") for key in ("ixx", "iyy", "izz")]
         inertia = inertia_matrix(moments, [self.number(tensor, key, "0") for key in ("ixy", "ixz", "iyz")])

@@ -27,7 +27,7 @@ def expanded(path: Path, source: SourceText, macro: XmlElement, options: RobotOp
         path: path of the file.
         source: the same file, for messages.
         macro: its first element of xacro.
-        options: with the folders of packages.
+        options: with the folders of packages and the arguments.
         largest: largest number of characters of the URDF.
 
     Raises:
@@ -36,8 +36,14 @@ def expanded(path: Path, source: SourceText, macro: XmlElement, options: RobotOp
     if find_spec("xacro") is None:
         message = f"<{macro.tag}> is xacro, which needs its reader: {extras.command('xacro')}, or run"
         raise source.error(macro.line, f"{message} `xacro {path.name} > {path.name.partition('.')[0]}.urdf`")
-    packages = {name: os.fspath(folder) for name, folder in options.packages.items()}
-    job = {"path": str(path), "packages": packages, "folder": os.getcwd(), "largest": largest}
+    packages = {name: os.path.abspath(folder) for name, folder in options.packages.items()}
+    job = {
+        "path": str(path),
+        "packages": packages,
+        "arguments": dict(options.arguments),
+        "folder": os.getcwd(),
+        "largest": largest,
+    }
     outcome = run_apart("mbfmu.model.urdf.expand", job, source, "xacro")
     if "mistake" in outcome:
         raise source.error(1, str(outcome["mistake"]))
