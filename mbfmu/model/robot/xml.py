@@ -1,5 +1,6 @@
 """XML -> elements with their lines; document types, entities and references to other files are refused."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ MOST = 200_000
 """Largest number of elements of a document."""
 LONGEST = 10_000
 """Largest number of characters of an attribute's value."""
+
+COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,14 @@ def elements_of(content: bytes, source: SourceText, deepest: int = DEEPEST, long
     parser.EntityDeclHandler = refuse
     parser.ExternalEntityRefHandler = refuse
     try:
-        parser.Parse(content, True)
+        parser.Parse(COMMENT.sub(_without_dashes, content), True)
     except expat.ExpatError as error:
         raise source.error(error.lineno, f"this is not valid XML: {expat.ErrorString(error.code)}") from None
     except (ValueError, LookupError) as error:  # an encoding that Python does not have
         raise source.error(1, f"this is not valid XML: {error}") from None
     return top.children[0]
+
+
+def _without_dashes(comment: "re.Match[bytes]") -> bytes:
+    """Return a comment without dashes in it, which XML does not have in pairs, and other readers take."""
+    return b"<!--" + comment[1].replace(b"-", b" ") + b"-->"

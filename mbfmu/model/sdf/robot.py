@@ -24,15 +24,14 @@ from mbfmu.model.robot.assembly import axis_angle
 from mbfmu.model.robot.loops import held, looped, unique
 from mbfmu.model.robot.robot import Array, Limit, Mimic, Origin, Robot, RobotJoint, RobotLink, RobotLoop, Visual
 from mbfmu.model.robot.tree import check_mimics, eased, mended, outward, unlike
-from mbfmu.model.robot.xml import XmlElement, elements_of
+from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.sdf.poses import MODEL, WORLD, Poses, own_pose
+from mbfmu.model.sdf.scene import Scene, scene_of
 from mbfmu.model.sdf.texts import INFINITE, Texts
 from mbfmu.model.sdf.unread import unread
-from mbfmu.model.source import SourceText, read_bytes
+from mbfmu.model.source import SourceText
 
-LARGEST = 10_000_000
-"""Largest number of bytes of a file."""
 MOST = 5_000
 """Largest number of links of a model."""
 KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed", "ball": "ball",
@@ -57,28 +56,11 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
         ModelError: the model is invalid, or has what is not read; the message begins with file and line.
     """
     choices = options or RobotOptions()
+    scene = scene_of(path, choices)
     source = SourceText(str(path), path.parent)
-    root = elements_of(read_bytes(path, LARGEST), source)
     reader = Texts(source)
-    if root.tag != "sdf":
-        raise source.error(root.line, f"the root of an SDF file is <sdf>, not <{root.tag}>")
-    worlds = list(root.all("world"))
-    models = [*root.all("model"), *(item for world in worlds for item in world.all("model"))]
-    between = next((item for world in worlds for item in world.all("joint")), None)
-    if between is not None:
-        raise reader.error(between, ModelError("a <joint> of a <world> is not read: write it in the <model>"))
-    include = next((item for element in (root, *worlds, *models) for item in element.all("include")), None)
-    if include is not None:
-        raise reader.error(
-            include, ModelError("an <include> is not resolved: write the model that it names in its place")
-        )
-    if len(models) != 1:
-        message = f"a file has one <model>, not {len(models)}: write each in a file of its own"
-        raise source.error(root.line, ModelError(message))
-    element = next((world for world in worlds if any(item is models[0] for item in world.children)), None)
-    x, y, z = _gravity(reader, element)
-    version = root.attributes.get("version", "1.7")
-    robot = _Model(reader, root, models[0], element, version, choices).robot(source)
+    x, y, z = _gravity(reader, scene.world)
+    robot = _Model(reader, scene, choices).robot(source)
     return eased(replace(robot, gravity=(x, y, z)), choices)
 
 
@@ -91,14 +73,16 @@ def _gravity(reader: Texts, world: XmlElement | None) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class _Model:
-    """The model of a file, with the world it stands in and the version of its format."""
+    """The models of a file as one."""
 
     reader: Texts
-    root: XmlElement
-    element: XmlElement
-    world: XmlElement | None
-    version: str
+    scene: Scene
     asked: RobotOptions
+
+    @property
+    def element(self) -> XmlElement:
+        """The model, without models in it."""
+        return self.scene.element
 
     def robot(self, source: SourceText) -> Robot:
         """Return the links and joints of the model.
@@ -107,8 +91,6 @@ class _Model:
             ModelError: the model is invalid.
         """
         reader, model = self.reader, self.element
-        if nested := next(model.all("model"), None):
-            raise reader.error(nested, ModelError("a <model> in another is not read: write its links in the outer one"))
         named: dict[str, XmlElement] = {}
         for item in model.children:
             if item.tag in {"link", "joint", "frame"}:
@@ -121,10 +103,13 @@ class _Model:
             raise reader.error(model, ModelError("a <model> needs at least one <link>"))
         if len(links) > MOST:
             raise reader.error(model, ModelError(f"a <model> has at most {MOST} links, not {len(links)}"))
-        carriers = _carriers(named)
+        canonical = self.scene.canonical
+        carriers = {name: canonical if link == MODEL else link for name, link in _carriers(named).items()}
+        carriers[MODEL] = canonical
         ends = {name: self.ends(name, item, carriers, links) for name, item in named.items() if item.tag == "joint"}
         poses = Poses(reader, named, {name: self.end(named[name], "child") for name in ends})
         placed = self.placed(poses)
+        poses.poses[WORLD] = np.array(np.linalg.inv(placed))
         link_notices: list[str] = []
         links_read = {WORLD: RobotLink(WORLD, model.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))}
         links_read |= {name: self.link(name, item, poses, link_notices) for name, item in links.items()}
@@ -202,7 +187,7 @@ class _Model:
         if inertial.attributes.get("auto", "false").lower() in {"true", "1"}:
             message = f"link '{name}': <inertial auto=\"true\"> is not computed: give mass and inertia"
             raise reader.error(inertial, ModelError(message))
-        if not any(element.all("inertial")):
+        if not any(element.all("inertial")) and name not in self.scene.still:
             notices.append(f"link '{name}' has no <inertial>: 1 kg and 1 kg.m2, as SDF says")
         m = reader.value(inertial, "mass", "1", least=0.0)
         tensor = reader.one(inertial, "inertia")
@@ -285,8 +270,6 @@ class _Model:
         if length < 1e-14:
             raise reader.error(way, AxisError(f"joint '{joint.name}': the axis has no direction"))
         frame = way.attributes.get("expressed_in", "")
-        if not frame and (reader.flag(axis, "use_parent_model_frame", False) or _older(self.version)):
-            frame = MODEL
         if frame:
             n = at[:3, :3].T @ poses.of(frame, way)[:3, :3] @ n
         limit, dynamics = reader.one(axis, "limit"), reader.one(axis, "dynamics")
@@ -343,11 +326,10 @@ class _Model:
         self, names: list[str], poses: Poses, placed: Array, taken: Mapping[str, object]
     ) -> dict[str, RobotJoint]:
         """Return the joints to the world of the links that no joint carries: they float, unless they are fixed."""
-        reader = self.reader
         joints: dict[str, RobotJoint] = {}
-        still = reader.flag(self.element, "static", False)
-        fixed = self.asked.base == "fixed" or (still and self.asked.base != "floating")
         for name in names:
+            still = name in self.scene.still and self.asked.base != "floating"
+            fixed = self.asked.base == "fixed" or still
             pose = placed @ poses.of(name, self.element)
             label = unlike("root_joint" if len(names) == 1 else f"{name}_root_joint", {**taken, **joints})
             line = self.element.line
@@ -399,7 +381,7 @@ class _Model:
 
     def unused(self) -> Iterator[str]:
         """Yield the elements that are not read, if there are any."""
-        items = unread(self.reader, self.root, self.element, self.world)
+        items = unread(self.reader, self.scene)
         tags = Counter(item.tag for item in items if item.tag not in UNTOLD or item.text.lower() in {"true", "1"})
         counts = [f"{count} <{tag}>" for tag, count in tags.most_common()]
         if counts:
@@ -431,9 +413,3 @@ def _bare(name: str, line: int, kind: str, parent: str, child: str, pose: Array)
     """Return a joint without anything on its axis."""
     origin = Origin.of(pose[:3, 3], pose[:3, :3])
     return RobotJoint(name, line, kind, parent, child, origin, (1.0, 0.0, 0.0), 0.0, 0.0, Limit(), None)
-
-
-def _older(version: str) -> bool:
-    """Return whether the axes of joints are resolved in the model's frame, as before version 1.5."""
-    words = version.split(".")
-    return words[0] == "1" and len(words) > 1 and words[1].isdigit() and int(words[1]) < 5

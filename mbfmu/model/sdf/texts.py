@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mbfmu.errors import ModelError, ValueRangeError
-from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.attributes import GREATEST, NUMBER, Attributes
 from mbfmu.model.robot.xml import XmlElement
 
 INFINITE = 1e16
@@ -39,6 +39,8 @@ class Texts(Attributes):
             ValueRangeError: it is less than the least one.
         """
         word = self.text(element, tag, default).lower()
+        if NUMBER.fullmatch(word) and abs(float(word)) > GREATEST:  # as the greatest number that there is
+            word = "-inf" if word.startswith("-") else "inf"
         value = INFINITIES[word] if word in INFINITIES else self.values(element, tag, default, 1)[0]
         if least is not None and value < least:
             message = ValueRangeError(f"<{tag}>: {value:g} must be at least {least:g}")

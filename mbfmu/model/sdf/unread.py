@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from mbfmu.errors import ModelError
 from mbfmu.model.robot.unread import Rule, harmless, left_out, plugin, quiet, refused, unless_off, unless_zero
 from mbfmu.model.robot.xml import XmlElement
+from mbfmu.model.sdf.scene import Scene
 from mbfmu.model.sdf.texts import Texts
 
 READ = {
     "sdf": {"world", "model", "include"},
-    "world": {"model", "gravity", "joint", "include", "physics"},
+    "world": {"model", "gravity", "joint", "frame", "include", "physics"},
     "model": {"link", "joint", "frame", "pose", "static", "include", "model"},
     "link": {"pose", "inertial", "visual", "gravity"},
     "inertial": {"pose", "mass", "inertia"},
@@ -38,7 +39,7 @@ def _driving(element: XmlElement) -> str:
 RULES: dict[str, dict[str, Rule]] = {
     "sdf": quiet("light actor"),
     "world": {
-        **quiet("light scene gui audio atmosphere magnetic_field spherical_coordinates frame road actor wind"),
+        **quiet("light scene gui audio atmosphere magnetic_field spherical_coordinates road actor wind"),
         "plugin": plugin,
         "state": refused("sets poses and rates, which are not read: remove it, and set them in the <model>"),
         "population": refused("stands for models that are not written out: write them out, or remove it"),
@@ -74,21 +75,25 @@ RULES: dict[str, dict[str, Rule]] = {
 """Effects of the others, by the element they stand in."""
 
 
-def unread(reader: Texts, root: XmlElement, model: XmlElement, world: XmlElement | None) -> Iterator[XmlElement]:
+def unread(reader: Texts, scene: Scene) -> Iterator[XmlElement]:
     """Yield the elements that are left out and change no motion.
 
     Args:
         reader: reader of values.
-        root: the ``<sdf>``.
-        model: the model.
-        world: the world it stands in, if any.
+        scene: the models of the file.
 
     Raises:
         ModelError: others change the motion, or are unknown.
     """
-    list(_left(reader, root, "sdf"))
-    if world is not None:
-        list(_left(reader, world, "world"))
+    for root in (scene.root, *scene.roots):
+        list(_left(reader, root, "sdf"))
+    if scene.world is not None:
+        list(_left(reader, scene.world, "world"))
+    for model in scene.models:
+        yield from _of_model(reader, model)
+
+
+def _of_model(reader: Texts, model: XmlElement) -> Iterator[XmlElement]:
     yield from _left(reader, model, "model")
     for link in model.all("link"):
         yield from _left(reader, link, "link")
