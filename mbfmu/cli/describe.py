@@ -1,7 +1,9 @@
 """mbfmu describe."""
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.sources import DerivedSource
@@ -10,8 +12,13 @@ from mbfmu.errors import UnknownNameError, nearest
 if TYPE_CHECKING:
     from mbfmu.model.component import Component
 
+Explain = Annotated[
+    bool,
+    typer.Option("--explain", help="of a robot's file: what was read as what, what was left out, what that changes"),
+]
 
-def describe(_: Tell, source: DerivedSource) -> Report:
+
+def describe(_: Tell, source: DerivedSource, explain: Explain = False) -> Report:
     """Explain a model, or a component by its name: bodies, joints, loops, frames; name, unit, default, meaning."""
     from mbfmu.cli.tables import table
     from mbfmu.dae import derive
@@ -26,6 +33,12 @@ def describe(_: Tell, source: DerivedSource) -> Report:
             return _component(kind)
         raise UnknownNameError(f"there is no component '{source.model}'; {nearest(source.model, component_types())}")
     system = source.load()
+    if explain:
+        from mbfmu.show.explained import explained
+
+        rows = explained(source.model, system, source.robot)
+        shown = tuple(table(title, items) for title, items in rows.items() if items)
+        return Report({"model": system.name, **rows}, shown)
     dae = derive(system, source.coordinates)
     sections = description(system, source.coordinates, dae)
     tables = (table(kind, rows) for kind, rows in sections.items() if rows)

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from mbfmu.show.details import Row
 
-DENSE = {"variables", "fields", "frames"}
+DENSE = {"variables", "fields", "frames", "read", "left_out"}
 """Titles of long tables with short rows, which have no lines between these."""
 
 
