@@ -14,6 +14,7 @@ from mbfmu.model import (
     AffineDrive,
     AffineThruster,
     AxesSpring,
+    AxesStop,
     Body,
     Component,
     ConstantForce,
@@ -73,6 +74,18 @@ def test_a_spring_over_axes_pulls_each_by_its_ratio_outside_its_slack(seed: int,
     s, rate = RATIOS[0] * q[0] + RATIOS[1] * q[1], RATIOS[0] * v[0] + RATIOS[1] * v[1]
     f = -7.0 * (s - min(max(s, lower), upper)) - 0.4 * rate
     found = accelerations(derive(carts(spring), "joint"), q, v)
+    assert found == pytest.approx([RATIOS[0] * f / 2.0, RATIOS[1] * f / 3.0], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_stop_over_axes_acts_beyond_its_limits_only(seed: int) -> None:
+    stop = AxesStop("stop", joints=("left", "right"), ratios=RATIOS, c=7.0, lower=-0.1, upper=0.2, d=0.4)
+    rng = np.random.default_rng(seed)
+    q, v = rng.normal(size=2), rng.normal(size=2)
+    s, rate = np.dot(RATIOS, q), np.dot(RATIOS, v)
+    depth = s - min(max(s, -0.1), 0.2)
+    f = -7.0 * depth - 0.4 * abs(depth) * rate
+    found = accelerations(derive(carts(stop), "joint"), q, v)
     assert found == pytest.approx([RATIOS[0] * f / 2.0, RATIOS[1] * f / 3.0], rel=1e-12)
 
 
@@ -216,6 +229,7 @@ def test_a_ratio_that_is_a_parameter_acts_as_the_number(make: Any) -> None:
     ("make", "kind", "message"),
     [
         (lambda: AxesSpring("x", joints=("left",), ratios=(1.0, 2.0)), ValueRangeError, "must be 1 ratios"),
+        (lambda: AxesStop("x", joints=("left",), ratios=(1.0,), lower=2.0, upper=1.0), ValueRangeError, "swap them"),
         (lambda: AffineDrive("x", joints=("left",), ratios=(math.nan,)), ValueRangeError, r"x\.ratios\[1\] = nan must"),
         (lambda: PolynomialCoupling("x", joints_a=("left",), ratios_a=()), ValueRangeError, "one for each joint"),
         (lambda: AxesSpring("x", joints=("left",), ratios=2.0), ValueRangeError, "must be numbers or texts"),

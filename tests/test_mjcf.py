@@ -25,6 +25,7 @@ from mbfmu.dae import Dae, derive
 from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UsageError
 from mbfmu.model import (
     AffineDrive,
+    AxesStop,
     Body,
     Coincident,
     FilteredDrive,
@@ -211,6 +212,49 @@ def test_rates_of_a_keyframe_turn_into_the_frames_of_the_joints() -> None:
     found = [result[f"root.w_rel[{k}]"][0] for k in (1, 2, 3)]
     assert found == pytest.approx(R @ (0.4, 0.5, 0.6), abs=1e-12)
     assert [result[f"root.v_rel[{k}]"][0] for k in (1, 2, 3)] == pytest.approx((0.1, 0.2, 0.3))
+
+
+def test_a_replica_is_as_if_written_out(tmp_path: Path) -> None:
+    """The k-th copy is turned by k times the angles, and moved by the offset in the frame of the one before."""
+    body = '<body name="b{0}"><joint name="j{0}"/><geom size="0.1" pos="0.3 0 0"/></body>'
+    spring = '<fixed name="t{0}" stiffness="2"><joint joint="j{0}" coef="2"/></fixed>'
+    motor = '<motor name="m{0}" joint="j{0}"/>'
+    whole = "<mujoco><worldbody>{}</worldbody><tendon>{}</tendon><actuator>{}</actuator></mujoco>"
+    r, frames = np.zeros(3), ""
+    for index in range(3):
+        x, y, z = (float(item) for item in r)
+        frames += (
+            f'<frame pos="{x!r} {y!r} {z!r}" euler="{10 * index} {20 * index} 0">{body.format(f"-{index}")}</frame>'
+        )
+        turn = Rotation.from_euler("XY", [10 * index, 20 * index], degrees=True)
+        r = r + turn.as_matrix() @ np.array([1.0, 0.5, 0.0])
+    written_out = whole.format(frames, *("".join(item.format(f"-{k}") for k in range(3)) for item in (spring, motor)))
+    replica = f'<replicate count="3" offset="1 0.5 0" euler="10 20 0" sep="-">{body.format("")}</replicate>'
+    short = loaded(written(tmp_path, whole.format(replica, spring.format(""), motor.format(""))))
+    long = loaded(written(tmp_path, written_out))
+    assert [item.name for item in short.components] == [item.name for item in long.components]
+    one, other = derive(short, "joint"), derive(long, "joint")
+    rng = np.random.default_rng(0)
+    q, v, u = rng.normal(size=(3, 3))
+    assert accelerations(one, q, v, u) == pytest.approx(accelerations(other, q, v, u), rel=1e-12)
+
+
+def test_what_ties_a_replica_to_the_rest_is_refused(tmp_path: Path) -> None:
+    text = MECHANISM.replace("<worldbody>", '<worldbody><replicate count="2"><body name="c"/></replicate>')
+    text = text.replace("<equality>", '<equality><connect body1="c" body2="rod" anchor="0 0 0"/>')
+    with pytest.raises(ModelError, match="the <connect> ties a replica to 'rod' outside: write the copies out"):
+        loaded(written(tmp_path, text))
+
+
+def test_limits_of_a_fixed_tendon_are_a_stop_and_a_weld_without_torque_holds_a_point(tmp_path: Path) -> None:
+    text = MECHANISM.replace('<fixed name="both"', '<fixed name="both" range="-1 2"')
+    text = text.replace("<equality>", '<equality><weld name="pin" body1="tip" anchor="0 0 0" torquescale="0"/>')
+    system = loaded(written(tmp_path, text))
+    (stop,) = of(system, AxesStop)
+    assert (stop.joints, stop.ratios, stop.lower, stop.upper) == (("hinge", "twist"), (2.0, -1.0), -1.0, 2.0)
+    assert 0 < stop.c == stop.d
+    assert [item.name for item in of(system, Coincident)] == ["pin"]
+    assert not of(loaded(written(tmp_path, text), FREE), AxesStop)
 
 
 def test_a_loop_with_armature_on_all_joints_is_cut_at_its_weld(tmp_path: Path) -> None:
@@ -540,7 +584,7 @@ MISTAKES = [
     ('angle="radian"', 'angle="radians"', "it is one of radian, degree"),
     ('angle="radian"', 'coordinate="global"', "no longer part of MJCF"),
     ('angle="radian"', 'eulerseq="xyw"', "three of the letters"),
-    ('<body name="tip"', "<replicate/><body", "<replicate> is not expanded"),
+    ('<body name="tip"', "<replicate/><body", '<replicate count="">: it needs 1 number'),
     ("<worldbody>", "<deformable/><worldbody>", "<deformable> is not modelled"),
     ("<worldbody>", '<include file="gone.xml"/><worldbody>', "no file 'gone.xml'"),
     ("<worldbody>", '<include file="model.xml"/><worldbody>', "'model.xml' is included twice"),

@@ -256,15 +256,17 @@ MOVING = [
     ("body", "<geom size='0.1' densty='1'/>", "a <geom> has no 'densty'; did you mean 'density'?"),
     ("default", "<joints damping='1'/>", "<joints> is not known in a <default> and could change the motion"),
     ("default", "<geom mas='1'/>", "a <geom> has no 'mas'; did you mean 'mass'?"),
-    ("tendon", "<fixed name='r' range='-1 1'><joint joint='hinge' coef='1'/></fixed>",
-     "tendon 'r': the limits of a tendon are not modelled: remove its range"),
+    ("tendon", "<spatial name='r' range='0 1'><site site='end'/></spatial>",
+     "the spatial tendon 'r' has limits: remove its range"),
+    ("body", "<flexcomp name='f'/>", "<flexcomp name='f'> is a body that bends, made of many, which is not read"),
+    ("body", "<attach model='m'/>", "is not expanded: save the model with MuJoCo first"),
     ("actuator", "<muscle joint='hinge' name='m'/>", "actuator 'm' (muscle) is not modelled: remove it"),
     ("actuator", "<intvelocity joint='hinge' name='m'/>", "actuator 'm' (integrator) is not modelled: remove it"),
     ("actuator", "<adhesion body='tip' ctrlrange='0 1' name='m'/>", "actuator 'm' (on a body) is not modelled"),
     ("actuator", "<motor joint='hinge' nam='m'/>", "a <motor> has no 'nam'; did you mean 'name'?"),
     ("actuator", "<general joint='hinge' name='m' dyntype='filter' delay='0.1' nsample='2'/>", "it has a delay"),
     ("body", "<frame poss='1 0 0'/>", "a <frame> has no 'poss'"),
-    ("equality", "<weld name='w' body1='tip' torquescale='0'/>", "leaves the bodies free to turn: write a <connect>"),
+    ("equality", "<weld name='w' body1='tip' torquescale='-1'/>", "<weld torquescale>: -1 must be at least 0"),
     ("keyframe", "<key name='home' mpos='0 0 0'/>", "a keyframe does not move mocap bodies here: remove them"),
     ("keyframe", "<key name='home' act='1'/>", "states of filters begin at 0 here: remove act"),
 ]  # fmt: skip
@@ -285,13 +287,13 @@ def test_a_keyframe_may_repeat_the_pose_of_a_mocap_body(tmp_path: Path) -> None:
 
 
 def test_limits_and_friction_that_are_not_modelled_go_with_options(tmp_path: Path) -> None:
-    """A ball joint with a range or friction, and a tendon with limits, read without limits and friction."""
+    """A ball joint with a range or friction, and a spatial tendon with limits, read without limits and friction."""
     ball = MJCF.replace('name="hinge" axis="0 1 0"', 'type="ball" range="0 60" frictionloss="1"')
     ball = re.sub(r"<(tendon|equality|actuator|keyframe)>.*</\1>", "", ball)
-    tendon = MJCF.replace('<fixed name="both"', '<fixed name="both" range="-1 1"')
+    tendon = MJCF.replace("</tendon>", '<spatial name="r" range="0 1"><site site="end"/></spatial></tendon>')
     for text, messages in (
         (ball, ("the range of a ball joint is not modelled", "frictionloss of a ball joint is not modelled")),
-        (tendon, ("the limits of a tendon are not modelled",)),
+        (tendon, ("the spatial tendon 'r' has limits",)),
     ):
         path = tmp_path / "arm.xml"
         path.write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
 """Forces: between frames, on the axes of joints, and from outside; one file for each family."""
 
-from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, FilteredDrive
+from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, AxesStop, FilteredDrive
 from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
 from mbfmu.model.forces.bushing import Bushing
 from mbfmu.model.forces.force import AxisForce, Force
@@ -27,6 +27,7 @@ __all__ = [
     "AffineThruster",
     "AxesForce",
     "AxesSpring",
+    "AxesStop",
     "AxisForce",
     "AxisFriction",
     "AxisLaw",

@@ -9,7 +9,7 @@ import casadi as ca
 
 from mbfmu.errors import ValueRangeError
 from mbfmu.model.component import Component, Input, Value, factors, quantity, state
-from mbfmu.model.forces.stop import NO_LIMIT
+from mbfmu.model.forces.stop import NO_LIMIT, AxisStop, check_limits
 from mbfmu.model.frame import SX
 
 
@@ -81,6 +81,36 @@ class AxesSpring(AxesForce):
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:
         return -p.d * v
+
+
+@dataclass(frozen=True)
+class AxesStop(AxesForce):
+    """Compliant limits of a combination of axes, such as the length of a tendon: a spring and a damper beyond them.
+
+    With the depth ``x = max(0, lower - s) + max(0, s - upper)``: ``V = c x^2 / 2``, and the damping ``-d x v``, as in
+    `RotationalStop`. Units are those of the combination: m with N, or rad with N.m.
+
+    Args:
+        joints, ratios: the combination, see `AxesForce`.
+        lower, upper: least and greatest value of the combination.
+        c: stiffness.
+        d: damping per depth.
+    """
+
+    lower: Value = quantity(-NO_LIMIT, "1", "least value of the combination")
+    upper: Value = quantity(NO_LIMIT, "1", "greatest value of the combination")
+    c: Value = quantity(0.0, "1", "stiffness", min=0)
+    d: Value = quantity(0.0, "1", "damping per depth", min=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_limits(self, self.lower, self.upper)
+
+    def potential(self, p: Any, s: SX) -> SX:
+        return p.c * AxisStop.depth(p, s) ** 2 / 2
+
+    def effort(self, p: Any, s: SX, v: SX) -> SX:
+        return -p.d * AxisStop.depth(p, s) * v
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from mbfmu.errors import ValueRangeError
-from mbfmu.model.component import Value, quantity
+from mbfmu.model.component import Component, Value, quantity
 from mbfmu.model.forces.force import AxisForce
 from mbfmu.model.frame import SX
 
@@ -25,11 +25,7 @@ class AxisStop(AxisForce):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        limits = (getattr(self, "lower", 0.0), getattr(self, "upper", 0.0))
-        if not any(isinstance(item, str) for item in limits) and limits[0] > limits[1]:
-            raise ValueRangeError(
-                f"{self.name}.lower = {limits[0]} is above {self.name}.upper = {limits[1]}: swap them"
-            )
+        check_limits(self, getattr(self, "lower", 0.0), getattr(self, "upper", 0.0))
 
     @staticmethod
     def depth(p: Any, s: SX) -> SX:
@@ -41,6 +37,16 @@ class AxisStop(AxisForce):
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:
         return -p.d * self.depth(p, s) * v
+
+
+def check_limits(stop: Component, lower: Value, upper: Value) -> None:
+    """Raise an error if the lower limit of a stop is above the upper one, where both are numbers.
+
+    Raises:
+        ValueRangeError: it is.
+    """
+    if not (isinstance(lower, str) or isinstance(upper, str)) and lower > upper:
+        raise ValueRangeError(f"{stop.name}.lower = {lower} is above {stop.name}.upper = {upper}: swap them")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import Gear, PolynomialCoupling
-from mbfmu.model.forces import AffineDrive, AffineThruster, AxesSpring, ConstantForce, FilteredDrive
+from mbfmu.model.forces import AffineDrive, AffineThruster, AxesSpring, AxesStop, ConstantForce, FilteredDrive
 from mbfmu.model.joints import Coincident, Fixed
 from mbfmu.model.mjcf.actuators import Actuator
 from mbfmu.model.mjcf.bodies import Site
@@ -14,7 +14,7 @@ from mbfmu.model.mjcf.closures import Closure, Coupled
 from mbfmu.model.mjcf.model import MjcfModel
 from mbfmu.model.mjcf.poses import RigidPose
 from mbfmu.model.parts import FixedTranslation
-from mbfmu.model.robot.assembly import bracket, frames_of, identifier, names_of
+from mbfmu.model.robot.assembly import VELOCITY, bracket, frames_of, identifier, names_of
 from mbfmu.model.robot.robot import AXIAL, Origin, Robot
 from mbfmu.model.robot.tree import unlike
 from mbfmu.model.system import System
@@ -74,6 +74,10 @@ def added(system: System, model: MjcfModel) -> System:
             lower, upper = tendon.slack
             name = more.named(tendon.name, "tendon")
             more.add(AxesSpring(name, **axes, c=tendon.stiffness, lower=lower, upper=upper, d=tendon.damping))
+        if tendon.name in model.stops and tendon.limits:
+            c, (lower, upper) = model.stops[tendon.name], tendon.limits
+            name = more.named(f"{tendon.name}_stop", "tendon")
+            more.add(AxesStop(name, **_axes(more, tendon.ratios, axial), lower=lower, upper=upper, c=c, d=c / VELOCITY))
     for actuator in model.actuators.acting.values():
         begun = model.keyframe.inputs[model.actuators.indices[actuator.name]] if model.keyframe.inputs else 0.0
         _drive(more, actuator, axial, sites, begun)

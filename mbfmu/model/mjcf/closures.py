@@ -122,10 +122,8 @@ def equalities_of(
 def _closure(
     reader: Attributes, element: XmlElement, name: str, model_bodies: MjcfBodies, poses: Mapping[str, RigidPose]
 ) -> Closure:
-    rigid = element.tag == "weld"
-    if rigid and reader.number(element, "torquescale", "1") <= 0:
-        message = f"the equality '{name}' with torquescale=\"0\" leaves the bodies free to turn: write a <connect>"
-        raise reader.error(element, ModelError(message))
+    weld = element.tag == "weld"
+    rigid = weld and reader.number(element, "torquescale", "1", least=0.0) > 0
     if "site1" in element.attributes or "site2" in element.attributes:
         sites = [
             model_bodies.sites[known(reader, element, key, model_bodies.sites, "site")] for key in ("site1", "site2")
@@ -136,16 +134,16 @@ def _closure(
     if bodies[0] == bodies[1]:
         raise reader.error(element, ModelError(f"the equality '{name}' ties the body '{bodies[0]}' to itself"))
     between = poses[bodies[0]].inverse() @ poses[bodies[1]]
-    if not rigid:
+    if not weld:
         reader.name(element, "anchor")
         anchor = RigidPose(np.array(reader.numbers(element, "anchor", "", 3)), np.eye(3))
         return Closure(name, False, bodies, (anchor, between.inverse() @ anchor))
     anchor = RigidPose(np.array(reader.numbers(element, "anchor", "0 0 0", 3)), np.eye(3))
     pose = reader.numbers(element, "relpose", "0 1 0 0 0 0 0", 7)
     if not any(pose[3:]):
-        return Closure(name, True, bodies, (between @ anchor, anchor))
+        return Closure(name, rigid, bodies, (between @ anchor, anchor))
     Q = np.array(pose[3:])
-    return Closure(name, True, bodies, (RigidPose(np.array(pose[:3]), turned(Q / np.linalg.norm(Q))), anchor))
+    return Closure(name, rigid, bodies, (RigidPose(np.array(pose[:3]), turned(Q / np.linalg.norm(Q))), anchor))
 
 
 def _of_joints(reader: Attributes, element: XmlElement, name: str, joints: Mapping[str, ModelJoint]) -> Coupled:

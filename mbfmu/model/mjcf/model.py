@@ -26,6 +26,7 @@ from mbfmu.model.mjcf.unread import unread
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.masses import accelerations_of_axes
 from mbfmu.model.robot.robot import Origin, Robot
+from mbfmu.model.robot.stiffness import stop_stiffness
 from mbfmu.model.robot.tree import eased, mended
 from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.robot_options import RobotOptions
@@ -42,6 +43,7 @@ class MjcfModel:
         tendons: its fixed tendons, by name.
         equalities: its equalities.
         actuators: its actuators.
+        stops: stiffness of the stop of each tendon with limits.
         keyframe: its start.
     """
 
@@ -50,6 +52,7 @@ class MjcfModel:
     tendons: Mapping[str, Tendon]
     equalities: Equalities
     actuators: Actuators
+    stops: Mapping[str, float]
     keyframe: Keyframe
 
 
@@ -99,9 +102,8 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
         *fixed,
         *_decided(bodies, keyframe, actuators),
     )
-    return MjcfModel(
-        replace(robot, notices=notices), bodies, tendons, equalities, _damped(actuators, robot, bodies), keyframe
-    )
+    damped, stops = _damped(actuators, robot, bodies), _stops(tendons, robot, bodies)
+    return MjcfModel(replace(robot, notices=notices), bodies, tendons, equalities, damped, stops, keyframe)
 
 
 def _check_sections(root: XmlElement, reader: Attributes) -> None:
@@ -193,16 +195,28 @@ def _damped(actuators: Actuators, robot: Robot, bodies: MjcfBodies) -> Actuators
     """Return actuators with the damping that a damping ratio asks for, at the references of the joints."""
     if not any(item.law.dampratio for item in actuators.acting.values()):
         return actuators
-    names, eased = accelerations_of_axes(robot, {name: joint.ref for name, joint in bodies.joints.items()})
-    changed = {}
+    ratios = {name: item.joints for name, item in actuators.acting.items() if item.law.dampratio}
+    eased, changed = _eased(ratios, robot, bodies), {}
     for name, item in actuators.acting.items():
-        if item.law.dampratio:
-            pulled = np.array([item.joints.get(joint, 0.0) for joint in names])
-            eased_by = float(pulled @ eased @ pulled)
-            d = 2 * item.law.dampratio * math.sqrt(item.law.gain[0] / eased_by) if eased_by > 0 else 0.0
+        if (eased_by := eased.get(name, 0.0)) > 0:
+            d = 2 * item.law.dampratio * math.sqrt(item.law.gain[0] / eased_by)
             item = replace(item, law=replace(item.law, bias=(*item.law.bias[:2], -d)))
         changed[name] = item
     return replace(actuators, acting=changed)
+
+
+def _stops(tendons: Mapping[str, Tendon], robot: Robot, bodies: MjcfBodies) -> dict[str, float]:
+    """Return the stiffness of the stop of each tendon with limits that can move."""
+    limited = {name: tendon.ratios for name, tendon in tendons.items() if tendon.limits}
+    eased = _eased(limited, robot, bodies) if limited else {}
+    return {name: stop_stiffness(1 / item) for name, item in eased.items() if item > 0}
+
+
+def _eased(combinations: Mapping[str, Mapping[str, float]], robot: Robot, bodies: MjcfBodies) -> dict[str, float]:
+    """Return the acceleration along combinations of axes by an effort there, at the references of the joints."""
+    names, eased = accelerations_of_axes(robot, {name: joint.ref for name, joint in bodies.joints.items()})
+    rows = {name: np.array([ratios.get(joint, 0.0) for joint in names]) for name, ratios in combinations.items()}
+    return {name: float(row @ eased @ row) for name, row in rows.items()}
 
 
 def _unused(left: Counter[str], bodies: MjcfBodies) -> Iterator[str]:

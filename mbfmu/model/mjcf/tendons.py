@@ -1,7 +1,7 @@
 """Fixed tendons: combinations of the axes of joints."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mbfmu.errors import ModelError, NameInUseError, ValueRangeError
 from mbfmu.model.mjcf.bodies import known
@@ -27,6 +27,7 @@ class Tendon:
         slack: least and greatest length without spring force.
         length: length at the references of the joints.
         efforts: least and greatest force of all actuators together; None: no limits.
+        limits: least and greatest length; None: no limits.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Tendon:
     slack: tuple[float, float]
     length: float
     efforts: tuple[float, float] | None
+    limits: tuple[float, float] | None = None
 
 
 def tendons_of(
@@ -76,9 +78,12 @@ def tendons_of(
             else:
                 raise reader.error(item, ModelError(f"a <tendon> holds <fixed> and <spatial>, not <{item.tag}>"))
             held = settings.limits(reader, filled, f"tendon '{name}'", "range", "limited")
-            if held and limits and settings.flags["limit"]:
-                message = f"tendon '{name}': the limits of a tendon are not modelled: remove its range, or say limited="
+            if not (held and limits and settings.flags["limit"]):
+                continue
+            if name in spatial:
+                message = f"the spatial tendon '{name}' has limits: remove its range, or say limited="
                 raise reader.error(item, ModelError(f'{message}"false", or read without limits (--no-limits)'))
+            fixed[name] = replace(fixed[name], limits=held)
     return fixed, spatial
 
 

@@ -40,6 +40,16 @@ class Suited:
     notices: tuple[str, ...]
 
 
+def stop_stiffness(J: float, effort: float = EFFORT) -> float:
+    """Return the stiffness of a stop that gives by `GIVE` under an effort, and turns an inertia back within pi steps.
+
+    Args:
+        J: inertia that it stops, kg.m2 or kg.
+        effort: greatest effort of the drive, N.m or N.
+    """
+    return min(effort / GIVE, J / STEP**2)
+
+
 def bounds_of(joint: RobotJoint) -> tuple[float, float]:
     """Return the least and the greatest coordinate of a joint, rad or m; infinite if it has no limits."""
     lower, upper = joint.limit.lower, joint.limit.upper
@@ -72,10 +82,8 @@ def suited(robot: Robot) -> Suited:
     for name, joint in every.items():
         if joint.kind in AXIAL and math.isfinite(bounds_of(joint)[0]):
             effort = joint.limit.effort or EFFORT
-            greatest = (
-                math.inf if stiff else inertias.get(name, lightest if name in robot.loops else math.inf) / STEP**2
-            )
-            stops[name] = min(effort / GIVE, greatest)
+            J = inertias.get(name, lightest if name in robot.loops else math.inf)
+            stops[name] = stop_stiffness(math.inf if stiff else J, effort)
             if effort / stops[name] > MUCH:
                 soft.append(f"'{name}' ({effort / stops[name]:.2g} {'m' if joint.kind == 'prismatic' else 'rad'})")
     notices = []
