@@ -246,6 +246,14 @@ def test_what_ties_a_replica_to_the_rest_is_refused(tmp_path: Path) -> None:
         loaded(written(tmp_path, text))
 
 
+def test_an_equality_of_bodies_that_are_fixed_to_each_other_changes_nothing(tmp_path: Path) -> None:
+    text = MECHANISM.replace("<equality>", '<equality><weld name="w" body1="rod" body2="ear"/>')
+    text = text.replace('<body name="tip"', '<body name="ear"/><body name="tip"')
+    path = written(tmp_path, text)
+    with pytest.warns(UserWarning, match="equalities of bodies that are fixed to each other are left out: 'w'"):
+        assert not of(mbfmu.load(path), Fixed)  # type: ignore[arg-type]
+
+
 def test_limits_of_a_fixed_tendon_are_a_stop_and_a_weld_without_torque_holds_a_point(tmp_path: Path) -> None:
     text = MECHANISM.replace('<fixed name="both"', '<fixed name="both" range="-1 2"')
     text = text.replace("<equality>", '<equality><weld name="pin" body1="tip" anchor="0 0 0" torquescale="0"/>')

@@ -90,6 +90,7 @@ def equalities_of(
     closures: list[Closure] = []
     coupled: list[Coupled] = []
     idle: list[str] = []
+    still: list[str] = []
     guessed: set[str] = set()
     on = settings.flags["equality"] and settings.flags["constraint"]
     poses = poses_of(bodies) if any(root.all("equality")) else {}
@@ -104,8 +105,12 @@ def equalities_of(
             if not on or not flag_of(reader, filled, "active", True):
                 idle.append(f"'{name}'")
             elif item.tag in {"connect", "weld"}:
-                closures.append(_closure(reader, filled, name, bodies, poses))
-                first, second = (joint_path(bodies, body) for body in closures[-1].bodies)
+                closure = _closure(reader, filled, name, bodies, poses)
+                first, second = (joint_path(bodies, body) for body in closure.bodies)
+                if set(first) == set(second):
+                    still.append(f"'{name}'")
+                    continue
+                closures.append(closure)
                 guessed |= set(first) ^ set(second)
             elif item.tag == "joint":
                 coupled.append(_of_joints(reader, filled, name, joints))
@@ -115,7 +120,11 @@ def equalities_of(
                 guessed |= set(coupled[-1].a)
             else:
                 raise reader.error(item, ModelError(f"the equality <{item.tag}> '{name}' is not modelled: remove it"))
-    notices = (f"equalities that are not active are left out: {first_of(idle)}",) if idle else ()
+    kinds = {
+        "equalities that are not active are left out": idle,
+        "equalities of bodies that are fixed to each other are left out": still,
+    }
+    notices = tuple(f"{label}: {first_of(names)}" for label, names in kinds.items() if names)
     return Equalities(tuple(closures), tuple(coupled), frozenset(guessed), notices)
 
 
