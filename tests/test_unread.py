@@ -259,7 +259,7 @@ MOVING = [
     ("tendon", "<spatial name='r' range='0 1'><site site='end'/></spatial>",
      "the spatial tendon 'r' has limits: remove its range"),
     ("body", "<flexcomp name='f'/>", "<flexcomp name='f'> is a body that bends, made of many, which is not read"),
-    ("body", "<attach model='m'/>", "is not expanded: save the model with MuJoCo first"),
+    ("body", "<composite/>", "is not expanded: save the model with MuJoCo first"),
     ("actuator", "<muscle joint='hinge' name='m'/>", "actuator 'm' (muscle) is not modelled: remove it"),
     ("actuator", "<intvelocity joint='hinge' name='m'/>", "actuator 'm' (integrator) is not modelled: remove it"),
     ("actuator", "<adhesion body='tip' ctrlrange='0 1' name='m'/>", "actuator 'm' (on a body) is not modelled"),

@@ -9,6 +9,8 @@ from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import XmlElement
 
 MAIN = "main"
+APART = "default apart"
+"""Tag of default classes of an attached model, which take nothing over from those of the other."""
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 """Attributes that state an orientation, each in its own way: one of an element replaces any other of its class."""
 
@@ -121,4 +123,10 @@ def defaults_of(root: XmlElement, reader: Attributes) -> Defaults:
         if index == 0 and outermost != MAIN:  # older files name it as they like
             defaults.parents[outermost], defaults.given[outermost] = MAIN, []
         read(element, MAIN)
+    for element in root.all(APART):
+        name = reader.name(element, "class")
+        if name in defaults.parents:
+            raise reader.error(element, NameInUseError(f"there are two default classes '{name}': rename one"))
+        defaults.parents[name], defaults.given[name] = "", []
+        read(element, name)
     return defaults

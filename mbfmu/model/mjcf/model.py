@@ -11,6 +11,7 @@ import numpy as np
 
 from mbfmu.errors import ModelError, first_of
 from mbfmu.model.mjcf.actuators import Actuators, Ends, actuators_of
+from mbfmu.model.mjcf.attachments import attached
 from mbfmu.model.mjcf.bodies import WORLD, MjcfBodies, bodies_of, joint_path
 from mbfmu.model.mjcf.closures import Equalities, equalities_of
 from mbfmu.model.mjcf.defaults import defaults_of
@@ -74,6 +75,8 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     left = Counter(unread(reader, root))
     _check_sections(root, reader)
     settings = settings_of(root, reader, path.parent)
+    root, left_there = attached(root, path, choices.outside)
+    left += left_there
     root = replicated(root, reader, settings)
     defaults = defaults_of(root, reader)
     bodies = bodies_of(root, defaults, settings, meshes_of(root, defaults, settings))

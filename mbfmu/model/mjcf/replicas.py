@@ -78,13 +78,13 @@ class _Replicas:
         """Yield the frames of a replica: the k-th has k times the angles, moved by the offset in the last one."""
         reader, attributes = self.reader, element.attributes
         count = reader.number(element, "count", "", least=1.0)
-        self.count += int(count) * _size(element)
+        self.count += int(count) * size_of(element)
         if count != int(count) or self.count > MOST:
             message = f"<replicate count>: {count:g} must be a whole number, that leads to at most {MOST} elements"
             raise reader.error(element, ModelError(message))
         digits = len(str(int(count)))
         endings = [f"{attributes.get('sep', '')}{index:0{digits}d}" for index in range(int(count))]
-        self.refer({name for item in element.children for name in _names(item)}, endings)
+        self.refer({name for item in element.children for name in names_in(item)}, endings)
         offset, angles = (np.array(reader.numbers(element, key, "0 0 0", 3)) for key in ("offset", "euler"))
         r = np.zeros(3)
         for index, ending in enumerate(endings):
@@ -104,7 +104,7 @@ class _Replicas:
         for tag, items in self.sections.items():
             copied: list[XmlElement] = []
             for item in items:
-                own = {*_references(item), *(name for inner in item.children for name in _references(inner))}
+                own = {*references(item), *(name for inner in item.children for name in references(inner))}
                 if not own & names:
                     copied.append(item)
                     continue
@@ -122,19 +122,21 @@ def _in(root: XmlElement, tag: str) -> Iterator[XmlElement]:
         yield from section.children
 
 
-def _size(element: XmlElement) -> int:
-    return 1 + sum(map(_size, element.children))
+def size_of(element: XmlElement) -> int:
+    """Return the number of elements of an element, itself among them."""
+    return 1 + sum(map(size_of, element.children))
 
 
-def _names(element: XmlElement) -> Iterator[Name]:
-    """Yield the names in an element of the tree."""
+def names_in(element: XmlElement) -> Iterator[Name]:
+    """Yield the kinds and names of what stands in an element of the tree, itself among it."""
     if element.tag in KINDS and (name := element.attributes.get("name")):
         yield KINDS[element.tag], name
     for item in element.children:
-        yield from _names(item)
+        yield from names_in(item)
 
 
-def _references(element: XmlElement) -> Iterator[Name]:
+def references(element: XmlElement) -> Iterator[Name]:
+    """Yield the kinds and names of what an element names."""
     yield from ((REFERENCES[key], name) for key, name in element.attributes.items() if key in REFERENCES)
 
 

@@ -102,7 +102,7 @@ def settings_of(root: XmlElement, reader: Attributes, folder: Path) -> Settings:
     Raises:
         ModelError: a setting has a value that it cannot have.
     """
-    compiler, option, flags = _merged(root, "compiler"), _merged(root, "option"), XmlElement("flag", {}, root.line)
+    compiler, option, flags = joined(root, "compiler"), joined(root, "option"), XmlElement("flag", {}, root.line)
     for item in root.all("option"):
         for inner in item.all("flag"):
             flags = XmlElement("flag", {**flags.attributes, **inner.attributes}, inner.line, source=inner.source)
@@ -164,7 +164,8 @@ def flag_of(reader: Attributes, element: XmlElement, attribute: str, default: bo
     return choice(reader, element, attribute, str(default).lower(), ("true", "false")) == "true"
 
 
-def _merged(root: XmlElement, tag: str) -> XmlElement:
+def joined(root: XmlElement, tag: str) -> XmlElement:
+    """Return the sections of a tag as one, of which the last word counts."""
     merged = XmlElement(tag, {}, root.line, source=root.source)
     for item in root.all(tag):
         merged = XmlElement(tag, {**merged.attributes, **item.attributes}, item.line, source=item.source)

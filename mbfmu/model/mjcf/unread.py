@@ -22,7 +22,7 @@ MODEL: dict[str, Rule] = {
     **quiet(" ".join((*SILENT, "sensor", "contact"))),
     "deformable": refused("is not modelled: remove it"),
     "extension": refused("is for plugins, which are not modelled: remove it"),
-    **dict.fromkeys(("replicate", "composite", "attach"), ALIKE),
+    **dict.fromkeys(("replicate", "composite"), ALIKE),
     "flexcomp": FLEX,
 }
 """Effects of the other sections."""
@@ -31,7 +31,7 @@ BODY = {"body", "frame", "joint", "freejoint", "inertial", "geom", "site"}
 INSIDE: dict[str, Rule] = {
     **quiet("camera light"),
     "plugin": refused(PLUGIN),
-    **dict.fromkeys(("composite", "attach"), ALIKE),
+    "composite": ALIKE,
     "flexcomp": FLEX,
 }
 """Effects of other elements in bodies."""
@@ -66,6 +66,7 @@ NAMES: dict[str, str] = {
     "fluidcoef user",
     "site": f"name class type group pos {TURNS} material size fromto rgba user",
     "replicate": "count sep offset euler",
+    "attach": "model body frame prefix",
     "frame": f"name childclass pos {TURNS}",
     "freejoint": "name group align user",
     "inertial": f"pos mass diaginertia fullinertia {TURNS}",
