@@ -112,7 +112,7 @@ EXAMPLES: dict[str, str] = {
 """Arguments of each command that show it at work."""
 
 PANELS: dict[str, str] = {
-    "Models": "demo list describe view reduce",
+    "Models": "demo list describe view live equations reduce",
     "Runs": "simulate compare sweep couple",
     "Analyses": "equilibrium kinematics inverse modes linearize bode locus fit optimize",
     "FMUs": "export check compat ssp modelica",

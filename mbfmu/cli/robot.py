@@ -27,7 +27,7 @@ OPTIONS: dict[str, Any] = {
     ],
     "arg": Annotated[
         list[str] | None,
-        typer.Option("--arg", metavar="NAME=VALUE", help="of a robot: an argument of its xacro file; may be repeated"),
+        typer.Option("--arg", metavar="NAME=VALUE", help="an argument of its xacro file; may be repeated"),
     ],
     "allow_outside": Annotated[
         bool, typer.Option("--allow-outside", help="files outside its folder may be included")
