@@ -225,7 +225,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "real_time": ("1", 1.5, True),
     "measures": (3, "x", ["x"], {"a": 3}, None),
     "vary": (3, "x", {"l": 3}, {"l": "x"}, {"l": ["x"]}),
-    "sample": ("3", 1.5, None),
+    "sample": ([3], 1.5, None),
     "distributions": (3, "x", {"l": 3}),
     "seed": ("3", 1.5),
     "start": NUMBERS,

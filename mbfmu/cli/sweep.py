@@ -18,7 +18,7 @@ from mbfmu.cli.run_options import MeasuredOptions
 from mbfmu.cli.sources import GuessedSource, check_files, refuse_free
 
 if TYPE_CHECKING:
-    from mbfmu.analysis.study import Row
+    from mbfmu.analysis.study import Row, SobolIndex
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,14 @@ class Points(OptionGroup):
             autocompletion=complete.values,
         ),
     ] = None
-    sample: Annotated[int, typer.Option("--sample", metavar="N", min=0, help="samples of the distributions")] = 0
+    sample: Annotated[
+        str,
+        typer.Option(
+            "--sample",
+            metavar="N|METHOD:N",
+            help="samples of the distributions: random, or sobol, halton, lhs; saltelli: with Sobol' indices",
+        ),
+    ] = "0"
     distribution: Annotated[
         list[str] | None,
         typer.Option(
@@ -98,7 +105,7 @@ def sweep(
     execution: Execution,
 ) -> Report:
     """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""
-    from mbfmu.analysis.study import refuse_structure
+    from mbfmu.analysis.study import refuse_structure, sobol_indices
 
     check_files(source, run, other=output)
     grids = points.grids
@@ -128,13 +135,17 @@ def sweep(
         )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the same command goes on from the rows in '{output}'") from None
-    name = source.name
+    name, indexed = source.name, points.sample.startswith("saltelli:")
     done = [row for row in rows if not row.failure]
     failures = [row.failure for row in rows if row.failure]
     lost = f"{len(failures)} of {len(rows)} runs failed, the first: {next(iter(failures), '')}"
+    shown = [_extremes(f"{name}: {len(done)} of {len(rows)} runs of {stop:g} s", done)] if done else []
+    indices = sobol_indices(rows, points.seed) if indexed and done else ()
+    if indexed and done:
+        shown.append(_indices(indices))
     return Report(
-        {"model": name, "stop": stop, "rows": rows},
-        (_extremes(f"{name}: {len(done)} of {len(rows)} runs of {stop:g} s", done),) if done else (),
+        {"model": name, "stop": stop, "rows": rows, **({"indices": indices} if indexed else {})},
+        tuple(shown),
         (output,),
         (lost,) if failures else (),
         failed=not done,
@@ -153,4 +164,18 @@ def _extremes(title: str, done: "Sequence[Row]") -> Table:
             where = ", ".join(f"{name} = {value:.6g}" for name, value in best.values.items())
             cells += [f"{best.measures[label]:.6g}", where]
         table.add_row(*map(escape, cells))
+    return table
+
+
+def _indices(indices: "Sequence[SobolIndex]") -> Table:
+    """Return a table of Sobol' indices with their intervals of 95 %."""
+    table = Table(title="Sobol' indices, intervals of 95 %", title_justify="left")
+    for heading in ("measure", "value"):
+        table.add_column(heading)
+    for heading in ("first order", "", "total", ""):
+        table.add_column(heading, justify="right")
+    for item in indices:
+        intervals = (f"{low:.3f} .. {high:.3f}" for low, high in (item.first_interval, item.total_interval))
+        first, total = intervals
+        table.add_row(escape(item.measure), escape(item.name), f"{item.first:.3f}", first, f"{item.total:.3f}", total)
     return table

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 from mbfmu.analysis.study.cluster import run
+from mbfmu.analysis.study.indices import SobolIndex, sobol_indices
 from mbfmu.analysis.study.measures import Measure, measure
 from mbfmu.analysis.study.points import Point, grid, points
 from mbfmu.analysis.study.subjects import (
@@ -36,7 +37,7 @@ from mbfmu.run.fmu import TIMEOUT
 from mbfmu.run.inputs import Course, courses, formulas
 from mbfmu.run.model import Progress
 
-__all__ = ["Row", "grid", "refuse_structure", "sweep"]
+__all__ = ["Row", "SobolIndex", "grid", "refuse_structure", "sobol_indices", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,13 @@ class SweepArguments(RunSettings):
         Mapping[str, Sequence[float | bool]] | None,
         Described("values by name of a parameter or start value, in SI units, True or False; every combination is run"),
     ] = None
-    sample: Annotated[int, Described("number of random samples of each combination")] = 0
+    sample: Annotated[
+        int | str,
+        Described(
+            "number N of random samples of each combination; ``sobol:N``, ``halton:N`` or ``lhs:N``: samples that are "
+            "spread evenly; ``saltelli:N``: the runs that `sobol_indices` takes, N for each value and 2 N more"
+        ),
+    ] = 0
     distributions: Annotated[
         Mapping[str, str] | None, Described("distributions by name, ``normal(mean,sd)`` or ``uniform(a,b)``")
     ] = None

@@ -2,14 +2,13 @@
 
 import itertools
 import math
-import re
 import reprlib
-import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.analysis.study.sampling import SALTELLI, drawn, sample_of
 from mbfmu.base.arguments import numbers
 from mbfmu.errors import UsageError
 
@@ -34,55 +33,32 @@ def grid(name: str, text: str) -> tuple[float, ...]:
     return tuple(np.linspace(*ends, count).tolist())
 
 
-def drawn(name: str, text: str, count: int, seed: int) -> Array:
-    """Return random values for a name, shape (count,); a larger count begins with the same values.
-
-    Args:
-        name: name of the value; each name has random numbers of its own.
-        text: ``normal(mean,sd)`` or ``uniform(a,b)``.
-        count: number of values.
-        seed: seed for all names.
-
-    Raises:
-        UsageError: the text is no distribution.
-    """
-    match = re.fullmatch(r"\s*(normal|uniform)\s*\(([^,]+),([^,]+)\)\s*", text)
-    try:
-        assert match
-        first, second = float(match[2]), float(match[3])
-        assert math.isfinite(first)
-        assert math.isfinite(second)
-        assert second > (0 if match[1] == "normal" else first)
-    except (AssertionError, ValueError):
-        raise UsageError(
-            f"'{name}={text}' is not a distribution: write normal(mean,sd) with sd > 0, or uniform(a,b) with a < b"
-        ) from None
-    numbers = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    return numbers.normal(first, second, count) if match[1] == "normal" else numbers.uniform(first, second, count)
-
-
 def points(
-    vary: Mapping[str, Sequence[float | bool]], sample: int, distributions: Mapping[str, str], seed: int
+    vary: Mapping[str, Sequence[float | bool]], sample: int | str, distributions: Mapping[str, str], seed: int
 ) -> tuple[tuple[str, ...], list[Point]]:
     """Return the names and the points of a study: every combination of `vary`, each with every sample.
 
     Raises:
-        UsageError: nothing is varied, values are no list of finite numbers, the seed is negative, or samples and
-            distributions do not go together.
+        UsageError: nothing is varied, the sample is none, values are no list of finite numbers, the seed is negative,
+            or samples and distributions do not go together.
     """
     if both := vary.keys() & distributions.keys():
         raise UsageError(f"'{min(both)}' is varied and drawn: give it to one of --vary and --distribution")
-    if bool(distributions) != (sample > 0):
+    wanted = sample_of(sample)
+    if bool(distributions) != (wanted.count > 0):
         raise UsageError("--sample N and --distribution NAME=... go together: N samples of each NAME")
     if not vary and not distributions:
         raise UsageError("nothing is varied: give --vary NAME=START:STOP:N, or --sample N and --distribution NAME=...")
     if seed < 0:
         raise UsageError(f"the seed is {seed}; it must be at least 0")
+    if vary and wanted.method == SALTELLI:
+        raise UsageError("the indices of a sample saltelli:N are those of values that are drawn: leave --vary out")
     grids = {name: numbers(values) for name, values in vary.items()}
     for name, values in grids.items():
         if values.ndim != 1 or not values.size or not np.isfinite(values).all():
             raise UsageError(f"'{name}' is varied over {reprlib.repr(vary[name])}; it needs a list of finite numbers")
-    columns = [drawn(name, text, sample, seed).tolist() for name, text in distributions.items()]
-    samples: list[Point] = list(zip(*columns, strict=True)) if columns else [()]
+    samples: list[Point] = [()]
+    if distributions:
+        samples = [tuple(row) for row in drawn(wanted, distributions, seed).tolist()]
     combinations = itertools.product(*(values.tolist() for values in grids.values()))
     return (*vary, *distributions), [(*fixed, *chance) for fixed in combinations for chance in samples]
