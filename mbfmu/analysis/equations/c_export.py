@@ -78,7 +78,7 @@ def c_files(name: str, functions: Sequence[Any], tables: Mapping[str, Table]) ->
     """
     if not functions:
         raise UsageError(f"'{name}' has none of these functions: name some")
-    stem = re.sub(r"\W", "_", name)
+    stem = re.sub(r"\W|^(?=\d)", "_", name, flags=re.ASCII)
     # the functions under names that no library has, and the functions that users call
     inner = [_renamed(item, f"{stem}_{item.name()}_of") for item in functions]
     code = generated(inner, external=False)
@@ -92,6 +92,10 @@ def c_files(name: str, functions: Sequence[Any], tables: Mapping[str, Table]) ->
         " */",
         f"#ifndef {prefix}_H",
         f"#define {prefix}_H",
+        "",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
         "",
         f"#define {prefix}_WORK {max(1, code.work)}",
         *(f"#define {prefix}_N_{key} {len(table.names)}" for key, table in tables.items()),
@@ -117,7 +121,7 @@ def c_files(name: str, functions: Sequence[Any], tables: Mapping[str, Table]) ->
             body.append(_table(f"const int {full}_rows[]", map(str, rows)))
             body.append(_table(f"const int {full}_columns[]", map(str, columns)))
     files = {
-        f"{stem}.h": "\n".join([*head, "", "#endif", ""]),
+        f"{stem}.h": "\n".join([*head, "", "#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]),
         f"{stem}.c": "\n".join(body),
         "example.c": _example(stem, functions, tables),
         **headers(code.included),
