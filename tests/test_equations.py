@@ -14,7 +14,7 @@ import pytest
 from harness import extra
 
 import mbfmu
-from mbfmu.analysis.equations.c_export import hessian, jacobian
+from mbfmu.analysis.equations.derivatives import hessian, jacobian
 from mbfmu.analysis.linearization.mechanism import point_of
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError
 from mbfmu.kernel import vector

@@ -7,7 +7,7 @@ import pytest
 from harness import extra
 
 import mbfmu
-from mbfmu.analysis.equations.c_export import jacobian
+from mbfmu.analysis.equations.derivatives import jacobian
 from mbfmu.analysis.study import Row, sobol_indices
 from mbfmu.analysis.study.points import points
 from mbfmu.errors import UsageError

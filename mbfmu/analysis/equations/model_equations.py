@@ -22,7 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.analysis.equations.acados import acados_fields, acados_model, semi_explicit
-from mbfmu.analysis.equations.c_export import Table, c_files, hessian, jacobian
+from mbfmu.analysis.equations.c_export import Table, c_files
+from mbfmu.analysis.equations.derivatives import hessian, jacobian
+from mbfmu.analysis.equations.frames import frame_jacobian, pose
 from mbfmu.analysis.equations.integration import integrated
 from mbfmu.analysis.equations.symbolic import symbol_name, sympy_matrices
 from mbfmu.analysis.linearization.mechanism import Point, point_of
@@ -33,7 +35,6 @@ from mbfmu.dae import Dae, derive
 from mbfmu.dae.states import per_second, units_of
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.model import Model
-from mbfmu.model.frame import rotation_2d, rotation_of
 from mbfmu.prepared.prepare import prepare_run
 from mbfmu.prepared.settings import InputValue, RunSettings
 from mbfmu.run.inputs import courses
@@ -252,7 +253,7 @@ class ModelEquations:
     @cached_property
     def outputs(self) -> Function:
         """Function (q, v, z, u, p, t) -> y, all outputs; angles without the full turns that a run counts."""
-        return self._function("outputs", STATE, y=self._y)
+        return self._function("outputs", STATE, y=self.y)
 
     def output(self, *names: str) -> Function:
         """Return the Function (q, v, z, u, p, t) -> some outputs, a column in the order of their names.
@@ -263,7 +264,7 @@ class ModelEquations:
         Raises:
             UnknownNameError: there is no such output.
         """
-        return self._function("output", STATE, y=self._y[[self._row(name) for name in names]])
+        return self._function("output", STATE, y=self.y[[self.row(name) for name in names]])
 
     @cached_property
     def kinetic(self) -> Function:
@@ -325,8 +326,7 @@ class ModelEquations:
         Raises:
             UnknownNameError: there is no such frame.
         """
-        r, R = self._frame(frame)
-        return self._function("pose", "qpt", r=r, R=R)
+        return self._function("pose", "qpt", **pose(self, frame))
 
     @checked
     def frame_jacobian(self, frame: str) -> Function:
@@ -340,20 +340,7 @@ class ModelEquations:
         Raises:
             UnknownNameError: there is no such frame.
         """
-        r, R = self._frame(frame)
-        q = self.symbols[0]
-        turns = [ca.reshape(ca.jacobian(ca.vec(R), q)[:, k], *R.shape) @ R.T for k in range(q.numel())]
-        if R.shape == (2, 2):
-            J_w = ca.horzcat(SX(1, 0), *(turn[1, 0] for turn in turns))
-        else:
-            J_w = ca.horzcat(
-                SX(3, 0),
-                *(
-                    ca.vertcat(turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]) / 2
-                    for turn in turns
-                ),
-            )
-        return self._function("frame_jacobian", "qpt", J_r=ca.jacobian(r, q), J_w=J_w)
+        return self._function("frame_jacobian", "qpt", **frame_jacobian(self, frame))
 
     # runs and exports
 
@@ -542,40 +529,18 @@ class ModelEquations:
         return a, lambda_
 
     @cached_property
-    def _y(self) -> SX:
+    def y(self) -> SX:
+        """All outputs, in terms of `symbols`."""
         q, v, z, u, p, t = self.inner
         y: SX = self.dae.output(q, v, z, self.dae.angles(q, p, t), *self._accelerations, u, p, t)
         return y
 
-    def _row(self, name: str) -> int:
+    def row(self, name: str) -> int:
+        """Return the index of an output; errors as for `output`."""
         known = self.names["y"]
         if name not in known:
             raise UnknownNameError(f"'{self.dae.name}' has no output '{name}'; {nearest(name, known)}")
         return known.index(name)
-
-    def _frame(self, frame: str) -> tuple[SX, SX]:
-        """Return position and rotation matrix of a frame."""
-        stem, known = frame.removesuffix(".frame_a"), set(self.names["y"])
-        turned = next(
-            (
-                [f"{item}.{label}" for label in labels]
-                for item in (stem, stem.rpartition(".")[0])
-                for labels in (["phi"], [f"Q[{k}]" for k in range(1, 5)])
-                if {f"{item}.{label}" for label in labels} <= known
-            ),
-            None,
-        )
-        positions = [name for name in (f"{stem}.r_0[{k}]" for k in range(1, 4)) if name in known]
-        if not positions or turned is None or self._bends(stem):
-            frames = [name.removesuffix(".r_0[1]") for name in known if name.endswith(".r_0[1]")]
-            raise UnknownNameError(f"'{self.dae.name}' shows no pose of '{frame}'; {nearest(frame, frames)}")
-        r, turn = (self._y[[self._row(name) for name in group]] for group in (positions, turned))
-        return r, rotation_2d(turn) if turn.numel() == 1 else rotation_of(turn)
-
-    def _bends(self, stem: str) -> bool:
-        """Return whether a frame is another one than frame_a of a flexible part."""
-        flexible = {name for name, _ in self.dae.about.flexible}
-        return stem not in flexible and stem.rpartition(".")[0] in flexible
 
     def _pick(self, names: Sequence[str]) -> dict[str, SX]:
         return {name: self.symbols[STATE.index(name)] for name in names}
@@ -587,7 +552,7 @@ class ModelEquations:
 def _named(name: str, arguments: Mapping[str, SX], results: Mapping[str, SX]) -> Function:
     """Return a Function with named arguments and results; columns are dense, matrices have their pattern."""
     values = [ca.densify(item) if item.is_column() else item for item in results.values()]
-    return ca.Function(name, [*arguments.values()], values, [*arguments], [*results])
+    return ca.Function(name, [*arguments.values()], ca.cse(values), [*arguments], [*results])
 
 
 def _again(model: Model, coordinates: str | None, parameters: tuple[str, ...]) -> ModelEquations:
