@@ -2,7 +2,6 @@
 
 import math
 import os
-import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -11,33 +10,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.analysis.compared import (
+    GOOD,
+    MOST_STEPS,
+    ComparedMotion,
+    ComparisonTask,
+    distance,
+    reference,
+    relative_error,
+    run,
+    step_count,
+)
 from mbfmu.base.arguments import checked
 from mbfmu.base.files import ending_of, write_aside
 from mbfmu.base.formats import write_columns
-from mbfmu.errors import MbfmuError, StepError, StepperError, UsageError
-from mbfmu.fmu.failures import facts
-from mbfmu.kernel import vector
-from mbfmu.kernel.runtime import OK, count
+from mbfmu.errors import MbfmuError, StepperError, UsageError
 from mbfmu.model import Block, Model, Sampled, System
 from mbfmu.model.library import model_of
-from mbfmu.prepared.prepare import Prepared, check_steps, prepare
+from mbfmu.prepared.prepare import Prepared, check_steps
 from mbfmu.prepared.settings import InputValue
-from mbfmu.run.drives import Drives
-from mbfmu.run.inputs import Course, courses, formulas
-from mbfmu.run.resolved import CAUTION, SHORTER, sizes
+from mbfmu.run.inputs import courses
+from mbfmu.run.resolved import CAUTION, SHORTER
 from mbfmu.stepper import Choice, family_of
 from mbfmu.stepper import steppers as families
 
 Array = npt.NDArray[np.float64]
-REFERENCES: tuple[tuple[str, dict[str, Any]], ...] = (("projected", {"order": 8}), ("radau", {"stages": 5}))
-"""Steppers of the reference solution; one that fails is followed by the next."""
-CONVERGED = 1e-11
-"""Change, rad or m, below which halving the reference's step ends; it also ends when the change no longer shrinks."""
-LONG = 1.0
-"""Time, s, of a reference run after which its step is halved only as long as errors of `GOOD` cannot be told."""
-CERTAIN = 0.01
-"""Part of `GOOD` to which the reference is converged after such a run."""
-MOST_STEPS = 2_000_000
 STEPS = (1e-2, 5e-3, 2e-3, 1e-3)
 """Steps that are tried if none are named, s."""
 REPEATS = 3
@@ -45,8 +42,6 @@ POINTS = 100
 """Largest number of times at which errors are found."""
 ROUND_OFF = 1e-10
 """Largest residual, at every step tried, that counts as constraints at round-off."""
-GOOD = 1e-4
-"""Largest error that counts as good in the advice, relative to the range of each variable."""
 TRIALS = 2
 """Largest number of shorter steps that are tried of a stepper to find one with a good error."""
 ENDINGS = (".csv", ".md")
@@ -174,8 +169,8 @@ def compare(
     if isinstance(system, Block | Sampled) or (isinstance(system, System) and system.only_blocks):
         kind = "has blocks only" if isinstance(system, System) else "is a block"
         raise UsageError(f"'{system.name}' {kind}, and this compares the coordinates of mechanisms")
-    task = _Task(system, stop, coordinates, courses(inputs, input_hold), _points(stop, grid))
-    exact, accuracy = _reference(task, min(grid))
+    task = ComparisonTask(system, stop, coordinates, courses(inputs, input_hold), _points(stop, grid))
+    exact, accuracy = reference(task, min(grid))
     chosen = [_parsed(text) for text in steppers] or [(name, {}) for name in families()]
     rows: list[ComparedRun] = []
     coarse: list[tuple[Prepared, ComparedRun]] = []
@@ -222,10 +217,10 @@ def _next(prepared: Prepared, row: ComparedRun) -> tuple[float, float]:
 
 
 def _shorten(
-    task: "_Task",
+    task: ComparisonTask,
     prepared: Prepared,
     row: ComparedRun,
-    exact: "_Course",
+    exact: ComparedMotion,
     rows: Sequence[ComparedRun],
     note: Callable[[ComparedRun], None],
 ) -> None:
@@ -251,29 +246,10 @@ def _shorten(
             return
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A model that is run to a time, s, with its inputs, and the number of times at which errors are found."""
-
-    system: Model
-    stop: float
-    coordinates: str | None
-    inputs: Mapping[str, Course]
-    points: int
-
-    def prepared(self, name: str, options: Mapping[str, Any], h: float) -> Prepared:
-        """Return the model with a stepper and its options; h: step, s."""
-        return prepare(self.system, name, options, h, coordinates=self.coordinates, formulas=formulas(self.inputs))
-
-
 def _points(stop: float, steps: Sequence[float]) -> int:
     """Return the number of times, at equal distances, that the ends of some steps of all lengths have in common."""
-    common = math.gcd(*(_count(stop, h) for h in steps))
+    common = math.gcd(*(step_count(stop, h) for h in steps))
     return max(points for points in range(1, min(common, POINTS) + 1) if common % points == 0)
-
-
-def _count(stop: float, h: float) -> int:
-    return max(1, round(stop / h))
 
 
 def _parsed(text: str | Choice) -> tuple[str, dict[str, Any]]:
@@ -287,121 +263,22 @@ def _parsed(text: str | Choice) -> tuple[str, dict[str, Any]]:
     return name, options
 
 
-@dataclass(frozen=True)
-class _Course:
-    """A run: joint coordinates and energy at the points, largest residuals, work and time.
-
-    `measured` has the coordinates, rates and first-order states, whose errors are relative to `sizes`.
-    """
-
-    coordinates: Array
-    measured: Mapping[str, Array]
-    sizes: Mapping[str, float]
-    energy: Array
-    position: float
-    velocity: float
-    corrections: float
-    seconds: float
-    steps: int
-
-
-def _run(prepared: Prepared, task: _Task, h: float, repeats: int) -> _Course:
-    outline, n, stop, points = prepared.outline, _count(task.stop, h), task.stop, task.points
-    kernel, p = prepared.kernel, vector(outline.p_default())
-    drives = Drives(outline, task.inputs, np.linspace(0.0, stop, points + 1), stop / n)
-    x0, begun = kernel.initialize(vector(outline.s_default()), drives.at(0.0), p, 0.0, stop / n)
-    if begun.code != OK:
-        prepared.initial_state(drives.at(0.0))
-        raise StepError(facts(prepared).message(begun))
-    names = [item.name for item in outline.outputs]
-    rows: list[list[float]] = []
-    seconds, iterations = math.inf, 0.0
-    for repeat in range(repeats):
-        x, spent = x0, 0.0
-        for k in range(points):
-            for t, t1, u, du in drives.between(k):
-                steps = count(t1 - t, stop / n)
-                begin = clock.perf_counter()
-                end, status = kernel.advance(x, u, du, p, t, (t1 - t) / steps, steps)
-                spent += clock.perf_counter() - begin
-                if status.code != OK:
-                    raise StepError(facts(prepared).explained(kernel, status, x, u, du, p, t, stop / n, 0.0))
-                x = end
-                iterations += status.iterations if repeat == 0 else 0
-            if repeat == 0:
-                now = stop * (k + 1) / points
-                rows.append(list(kernel.outputs(x, drives.at(now), p, now))[: len(names)])
-        seconds = min(seconds, spent)
-    table = dict(zip(names, np.array(rows).T, strict=True))
-    units = {item.name: item.unit for item in outline.outputs}
-    measured = {name: table[name] for name in outline.measured.names if name in table}
-    coordinates = [table[item.name] for item in outline.outputs if item.kind == "output" and item.unit in {"rad", "m"}]
-    return _Course(
-        np.array(coordinates),
-        measured,
-        sizes(measured, units),
-        table["energy.total"],
-        float(table["constraint.position"].max()),
-        float(table["constraint.velocity"].max()),
-        iterations / n,
-        seconds,
-        n,
-    )
-
-
-def _reference(task: _Task, h: float) -> tuple[_Course, float]:
-    """Return the converged run, and the difference of the last two halvings."""
-    for name, options in REFERENCES[:-1]:
-        try:
-            return _converged(task, task.prepared(name, options, h), h)
-        except StepError:
-            continue  # forces are stiff
-    name, options = REFERENCES[-1]
-    return _converged(task, task.prepared(name, options, h), h)
-
-
-def _converged(task: _Task, prepared: Prepared, h: float) -> tuple[_Course, float]:
-    last = _run(prepared, task, h, 1)
-    best, accuracy = last, math.inf
-    while task.stop / h < MOST_STEPS:
-        h /= 2
-        this = _run(prepared, task, h, 1)
-        change = _distance(this, last)
-        if change >= accuracy:
-            break
-        told = _relative(this, last) <= CERTAIN * GOOD
-        best, accuracy, last = this, change, this
-        if accuracy <= CONVERGED or (told and this.seconds > LONG):
-            break
-    return best, accuracy
-
-
-def _distance(a: _Course, b: _Course) -> float:
-    return float(np.max(np.abs(a.coordinates - b.coordinates), initial=0.0))
-
-
-def _relative(course: _Course, exact: _Course) -> float:
-    """Return the largest error of what is measured, relative to its range."""
-    parts = (np.abs(course.measured[name] - exact.measured[name]).max() / size for name, size in exact.sizes.items())
-    return max(map(float, parts), default=math.nan)
-
-
-def _row(label: str, prepared: Prepared, task: _Task, h: float, exact: _Course) -> ComparedRun:
+def _row(label: str, prepared: Prepared, task: ComparisonTask, h: float, exact: ComparedMotion) -> ComparedRun:
     try:
-        course = _run(prepared, task, h, REPEATS)
+        course = run(prepared, task, h, REPEATS)
     except MbfmuError as error:
         return ComparedRun(label, h, failure=str(error))
     return ComparedRun(
         label,
         h,
-        _distance(course, exact),
+        distance(course, exact),
         course.position,
         course.velocity,
         float(np.abs(course.energy - exact.energy).max()),
         course.corrections,
         course.seconds / course.steps * 1e6,
         course.seconds * 1e3,
-        _relative(course, exact),
+        relative_error(course, exact),
     )
 
 
