@@ -23,6 +23,7 @@ import mbfmu.model as model
 from mbfmu.dae import Dae, derive
 from mbfmu.errors import ModelError, UnknownNameError, ValueRangeError
 from mbfmu.model import (
+    AngularSpring,
     AxisContact,
     AxisForce,
     AxisLaw,
@@ -76,6 +77,8 @@ BETWEEN: dict[str, tuple[Force, bool]] = {
     "LineForce, planar": (LineForce("force"), True),
     "Bushing": (Bushing("force", c=(10.0, 20.0, 30.0), d=(1.0, 2.0, 3.0), **STIFF, **SLOW), False),
     "Bushing, planar": (Bushing("force", c=(10.0, 20.0), d=(1.0, 2.0), c_phi_3=7.0, d_phi_3=0.7), True),
+    "AngularSpring": (AngularSpring("force", c=20.0), False),
+    "AngularSpring, planar": (AngularSpring("force", c=20.0), True),
 }
 """Forces between two frames."""
 OUTSIDE: dict[str, tuple[Force, bool]] = {
@@ -276,6 +279,19 @@ def test_a_bushing_resists_up_to_half_a_turn_and_knows_no_sign_of_a_quaternion()
         assert one == pytest.approx(7 / 2 * (2 * math.sin(phi / 2)) ** 2, rel=1e-12)
         held.append(one)
     assert np.all(np.diff(held) > 0)
+
+
+def test_a_spring_on_the_angle_turns_back_about_any_axis_by_stiffness_times_angle() -> None:
+    """From angles of 1e-9 to 3 rad, of which the smallest are a series, and for both signs of the quaternion."""
+    force, rng = BETWEEN["AngularSpring"][0], np.random.default_rng(0)
+    for phi in (1e-9, 1e-4, 0.0199, 0.0201, 0.5, 3.0):
+        n = rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        for sign in (1, -1):
+            Q = sign * np.array([math.cos(phi / 2), *(math.sin(phi / 2) * n)])
+            on_b = wrenches(force, False, np.array([0.0, 0, 0, 1, 0, 0, 0, 0.3, 0, 0, *Q]), np.zeros(12))[1]
+            np.testing.assert_allclose(on_b[:3], 0, atol=1e-14)
+            np.testing.assert_allclose(on_b[3:], -20.0 * phi * n, rtol=1e-9, atol=1e-15)
 
 
 # -- from outside ---------------------------------------------------------------------------------------------------
@@ -576,6 +592,8 @@ def test_a_force_shows_what_it_puts_on_frame_b(name: str) -> None:
                 expected = {"f": np.array([on_b[:dim] @ apart / np.linalg.norm(apart)])}
             case "Rope":
                 expected = {"f": R.T @ on_b[:dim]}
+            case "AngularSpring":
+                expected = {"t": on_b[dim:] if planar else R.T @ on_b[dim:]}
             case _:
                 expected = {"f": R.T @ on_b[:dim], "t": on_b[dim:] if planar else R.T @ on_b[dim:]}
         assert efforts.keys() == expected.keys()
@@ -597,7 +615,7 @@ def test_the_energy_changes_by_the_power_that_a_force_puts_in(name: str) -> None
     for seed in SEEDS:
         found, _, _, state = floated(name, seed)
         gained = energy_rate(dae, *state)
-        if name.startswith(("Spring", "Rope")) and "Damper" not in name:
+        if name.startswith(("Spring", "Rope", "AngularSpring")) and "Damper" not in name:
             assert "force.power" not in found
             assert gained == pytest.approx(0, abs=1e-10)
         elif not name.startswith("Tow"):

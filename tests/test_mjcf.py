@@ -25,6 +25,7 @@ from mbfmu.dae import Dae, derive
 from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UsageError
 from mbfmu.model import (
     AffineDrive,
+    AngularSpring,
     AxesStop,
     Body,
     Coincident,
@@ -252,6 +253,23 @@ def test_an_equality_of_bodies_that_are_fixed_to_each_other_changes_nothing(tmp_
     path = written(tmp_path, text)
     with pytest.warns(UserWarning, match="equalities of bodies that are fixed to each other are left out: 'w'"):
         assert not of(mbfmu.load(path), Fixed)  # type: ignore[arg-type]
+
+
+def test_armature_of_a_ball_and_a_free_joint_is_inertia_without_weight(tmp_path: Path) -> None:
+    """At rest a pendulum on a ball falls as with its inertia about the pivot and the armature; a free body as ever."""
+    text = """<mujoco><worldbody><body name="a"><joint type="ball" armature="0.3" stiffness="5"/>
+      <inertial pos="0.5 0 0" mass="2" diaginertia="0.1 0.1 0.1"/></body>
+      <body name="b"><joint type="free" armature="0.3"/>
+      <inertial pos="0 0 0" mass="2" diaginertia="0.1 0.1 0.1"/></body>
+      </worldbody></mujoco>"""
+    system = loaded(written(tmp_path, text))
+    assert [item.c for item in of(system, AngularSpring)] == [5.0]
+    dae = derive(system, "joint")
+    q = np.array([1.0 if name.endswith("Q_rel[1]") else 0.0 for name in dae.coordinates])
+    a = dict(zip(dae.coordinates, accelerations(dae, q, np.zeros(dae.n), np.zeros(0)), strict=False))
+    turning = 2 * 9.81 * 0.5 / (0.1 + 2 * 0.5**2 + 0.3)  # about y, towards -z; the rate of a quaternion is half of it
+    assert a["a_joint.Q_rel[3]"] == pytest.approx(turning / 2, rel=1e-12)
+    assert a["b_joint.r_rel[3]"] == pytest.approx(-9.81 * 2 / 2.3, rel=1e-12)
 
 
 def test_limits_of_a_fixed_tendon_are_a_stop_and_a_weld_without_torque_holds_a_point(tmp_path: Path) -> None:
@@ -602,7 +620,7 @@ MISTAKES = [
     ('type="box" size="0.1 0.2 0.3"', 'type="ellipsoid" shellinertia="true" size="1 1 1"', "the shell of an ellipsoid"),
     ('pos="0 0 -0.3"', 'pos="0 0 -0.3" quat="1 0 0 0" euler="0 0 0"', "two orientations"),
     ('pos="0 0 -0.3"', 'pos="0 0 -0.3" quat="0 0 0 0"', "has no direction"),
-    ('armature="0.1"', 'type="ball" armature="0.1"', "a ball joint with armature is not modelled"),
+    ('armature="0.1"', 'type="ball" armature="0.1"', "a ball joint with armature on a body that moves is not modelled"),
     ('stiffness="2"', 'stiffness="2 1"', "is a polynomial"),
     ('damping="0.1"', 'damping="-0.1"', "must be at least 0"),
     ("</tendon>", '<spatial name="rope" stiffness="3"/></tendon>', "the spatial tendon 'rope' has stiffness"),

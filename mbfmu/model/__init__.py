@@ -71,6 +71,7 @@ from mbfmu.model.flexible import (
 from mbfmu.model.forces import (
     AffineDrive,
     AffineThruster,
+    AngularSpring,
     AxesForce,
     AxesSpring,
     AxesStop,
@@ -149,6 +150,7 @@ __all__ = [
     "AbsoluteSensor",
     "AffineDrive",
     "AffineThruster",
+    "AngularSpring",
     "AxesContact",
     "AxesForce",
     "AxesSpring",

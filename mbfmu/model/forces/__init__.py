@@ -1,5 +1,6 @@
 """Forces: between frames, on the axes of joints, and from outside; one file for each family."""
 
+from mbfmu.model.forces.angular import AngularSpring
 from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, AxesStop, FilteredDrive
 from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
 from mbfmu.model.forces.bushing import Bushing
@@ -25,6 +26,7 @@ from mbfmu.model.forces.world import WorldForce, WorldTorque
 __all__ = [
     "AffineDrive",
     "AffineThruster",
+    "AngularSpring",
     "AxesForce",
     "AxesSpring",
     "AxesStop",

@@ -89,6 +89,9 @@ def added(system: System, model: MjcfModel) -> System:
             name = more.named(f"{body.name}_gravcomp", "force")
             r: Any = tuple(float(item) for item in body.solid.r)
             more.add(ConstantForce(name, f=f, r=r), frame_b=more.frames[body.name])
+        if weightless := body.armed[1]:
+            f = tuple(-weightless * item for item in robot.gravity)
+            more.add(ConstantForce(more.named(f"{body.name}_armature", "force"), f=f), frame_b=more.frames[body.name])
     return replace(
         system,
         components=(*system.components, *more.components),

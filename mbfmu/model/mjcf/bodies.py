@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.geoms import Geom, Meshes, geom_of, solid_of_geom, visual_of
@@ -70,6 +72,13 @@ class ModelBody:
     solid: MassShare
     gravcomp: float
     visuals: tuple[Visual, ...]
+
+    @property
+    def armed(self) -> tuple[MassShare, float]:
+        """Its mass with the armature of a ball or free joint, and the mass of that, which has no weight, kg."""
+        a = sum(joint.armature for joint in self.joints if joint.kind in {"ball", "free"})
+        m = sum(joint.armature for joint in self.joints if joint.kind == "free")
+        return (merged([self.solid, MassShare(m, np.zeros(3), a * np.eye(3))]), m) if a else (self.solid, 0.0)
 
 
 @dataclass
@@ -198,6 +207,9 @@ class _Walk:
             message = "a free joint belongs to a body in the <worldbody>"
         elif "ball" in kinds and ("hinge" in kinds or kinds.count("ball") > 1):
             message = "a body with a ball joint has no other that turns"
+        loaded = next((joint for joint in joints if joint.kind == "ball" and joint.armature), None)
+        if loaded and (parent != WORLD and joint_path(self.bodies, parent)):
+            message = "a ball joint with armature on a body that moves is not modelled: set it to 0"
         if message:
             raise self.reader.error(joints[0].element, ModelError(f"joint '{joints[0].name}': {message}"))
 

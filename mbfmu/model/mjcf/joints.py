@@ -98,7 +98,7 @@ def joint_of(
         stiffness = damping = 0.0
     armature = reader.number(filled, "armature", "0", least=0.0)
     friction = reader.number(filled, "frictionloss", "0", least=0.0) if settings.flags["frictionloss"] else 0.0
-    _check(reader, filled, name, kind, stiffness, armature)
+    _check(reader, filled, name, kind, stiffness)
     limits = efforts = None
     if kind != "free" and settings.flags["limit"]:
         limits = settings.limits(reader, filled, f"joint '{name}'", "range", "limited")
@@ -141,14 +141,12 @@ def _first(reader: Attributes, element: XmlElement, name: str, attribute: str) -
     return coefficients[0]
 
 
-def _check(reader: Attributes, element: XmlElement, name: str, kind: str, stiffness: float, armature: float) -> None:
+def _check(reader: Attributes, element: XmlElement, name: str, kind: str, stiffness: float) -> None:
     """Raise an error if a joint has a property that a system here cannot have."""
     message = ""
-    if kind in {"ball", "free"} and (stiffness or armature):
-        which = "stiffness" if stiffness else "armature"
-        message = f"a {kind} joint with {which} is not modelled: set it to 0"
-        if kind == "free":
-            message += ", or write <freejoint/>, which takes over no defaults"
+    if kind == "free" and stiffness:
+        message = "a free joint with stiffness is not modelled: set it to 0, or write <freejoint/>, which takes over no"
+        message += " defaults"
     elif any(reader.numbers(element, "springdamper", "0 0", 2)):
         message = "springdamper is not computed: give stiffness and damping"
     elif reader.number(element, "springyield", "0"):

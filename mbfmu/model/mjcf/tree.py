@@ -62,11 +62,12 @@ def robot_of(
             child = body.name if end else unlike(f"{body.name}_part{index + 1}", taken_by_links)
             origin = before @ RigidPose(at - last, np.eye(3)) @ _back(joint)
             start = starts.get(joint.name, JointStart())
+            armature = joint.armature if joint.kind in {"hinge", "slide"} else 0.0
             item = RobotJoint(
                 joint.name, joint.element.line, KINDS[joint.kind], parent, child, Origin.of(origin.r, origin.R),
                 tuple(float(item) for item in joint.axis) if joint.kind in {"hinge", "slide"} else (1.0, 0.0, 0.0),
                 joint.damping, joint.friction if joint.kind in {"hinge", "slide"} else 0.0, _limit(joint), None,
-                joint.armature + armatures.get(joint.name, 0.0), joint.stiffness, joint.rest,
+                armature + armatures.get(joint.name, 0.0), joint.stiffness, joint.rest,
                 start.position or _reference(joint, body.pose), start.rate, joint.name in guessed, False,
             )  # fmt: skip
             add(item, body if end else None)
@@ -86,11 +87,12 @@ def robot_of(
 def _link(name: str, line: int, body: ModelBody | None) -> RobotLink:
     if body is None:
         return RobotLink(name, line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
-    inertia = (body.solid.I + body.solid.I.T) / 2
+    solid, _ = body.armed
+    inertia = (solid.I + solid.I.T) / 2
     size = np.abs(inertia).max()
     inertia = np.where(np.abs(inertia) < 1e-16 * size, 0.0, inertia)
-    r = tuple(float(item) for item in body.solid.r)
-    return RobotLink(name, body.element.line, float(body.solid.m), r, inertia, body.visuals)
+    r = tuple(float(item) for item in solid.r)
+    return RobotLink(name, body.element.line, float(solid.m), r, inertia, body.visuals)
 
 
 def _back(joint: ModelJoint) -> RigidPose:

@@ -16,6 +16,7 @@ from mbfmu.errors import NameInUseError, UnknownNameError, nearest
 from mbfmu.model.component import Component, Value, guess
 from mbfmu.model.couplings import Gear
 from mbfmu.model.forces import (
+    AngularSpring,
     Bushing,
     LimitedForce,
     LimitedTorque,
@@ -121,6 +122,9 @@ class _Grown:
                 if joint.kind in {"ball", "floating"} and joint.damping:
                     damper = _round_damper(names["damper", joint.name], joint)
                     self.add(damper, frame_a=end, frame_b=f"{name}.frame_b")
+                if joint.kind == "ball" and joint.stiffness:
+                    spring = AngularSpring(names["spring", joint.name], c=joint.stiffness)
+                    self.add(spring, frame_a=end, frame_b=f"{name}.frame_b")
                 end = f"{name}.frame_b"
             link = robot.links[joint.child]
             if link.massive:
