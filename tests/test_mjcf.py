@@ -38,6 +38,7 @@ from mbfmu.model import (
     RotationalFriction,
     RotationalSpring,
     RotationalStop,
+    SpringDamper,
     System,
     World,
 )
@@ -270,6 +271,33 @@ def test_armature_of_a_ball_and_a_free_joint_is_inertia_without_weight(tmp_path:
     turning = 2 * 9.81 * 0.5 / (0.1 + 2 * 0.5**2 + 0.3)  # about y, towards -z; the rate of a quaternion is half of it
     assert a["a_joint.Q_rel[3]"] == pytest.approx(turning / 2, rel=1e-12)
     assert a["b_joint.r_rel[3]"] == pytest.approx(-9.81 * 2 / 2.3, rel=1e-12)
+
+
+def test_a_spatial_tendon_between_two_sites_is_a_spring_along_their_line(tmp_path: Path) -> None:
+    """Without a springlength it rests where the joints are at their references; runs over more are refused."""
+    tendon = (
+        '<tendon><spatial name="rope" stiffness="7" damping="2"{}><site site="hook"/><site site="end"/>{}</spatial>'
+    )
+    text = MECHANISM.replace("<worldbody>", '<worldbody><site name="hook" pos="3 0 -4"/>')
+    for more, length in (("", 5.0), (' springlength="0.4"', 0.4)):
+        system = loaded(written(tmp_path, text.replace("<tendon>", tendon.format(more, ""))))
+        (spring,) = of(system, SpringDamper)
+        assert (spring.c, spring.d, spring.s_unstretched) == (7.0, 2.0, pytest.approx(length))
+    for more, inner, message in (
+        ("", '<site site="hook"/>', "no line between two sites"),
+        (' springlength="0 1"', "", "a range without force"),
+        (' armature="1"', "", "has armature"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            loaded(written(tmp_path, text.replace("<tendon>", tendon.format(more, inner))))
+
+
+def test_early_activation_is_told_and_changes_nothing_between_steps(tmp_path: Path) -> None:
+    drive = '<general name="slow" joint="hinge" dyntype="filterexact" dynprm="0.1" actearly="{}"/></actuator>'
+    early, late = (written(tmp_path, MECHANISM.replace("</actuator>", drive.format(said)), f"{said}.xml")
+                   for said in ("true", "false"))  # fmt: skip
+    with pytest.warns(UserWarning, match=r"early activation \(actearly\) is a step's, and here there is none: 'slow'"):
+        assert mbfmu.load(early).components == loaded(late).components  # type: ignore[union-attr]
 
 
 def test_limits_of_a_fixed_tendon_are_a_stop_and_a_weld_without_torque_holds_a_point(tmp_path: Path) -> None:
@@ -623,7 +651,7 @@ MISTAKES = [
     ('armature="0.1"', 'type="ball" armature="0.1"', "a ball joint with armature on a body that moves is not modelled"),
     ('stiffness="2"', 'stiffness="2 1"', "is a polynomial"),
     ('damping="0.1"', 'damping="-0.1"', "must be at least 0"),
-    ("</tendon>", '<spatial name="rope" stiffness="3"/></tendon>', "the spatial tendon 'rope' has stiffness"),
+    ("</tendon>", '<spatial name="rope" stiffness="3"/></tendon>', "the spatial tendon 'rope' has forces, and is no line"),
     ("</equality>", '<flex flex="f"/></equality>', "the equality <flex> 'flex_2' is not modelled"),
     ("</equality>", '<connect body1="rod" anchor="0 0"/></equality>', "it needs 3 number"),
     ("</equality>", '<connect body1="rad" anchor="0 0 0"/></equality>', "there is no body 'rad'; did you mean 'rod'"),

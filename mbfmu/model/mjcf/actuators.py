@@ -9,7 +9,7 @@ from mbfmu.model.mjcf.bodies import Site, known
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.laws import AFFINE, OTHERS, ActuatorLaw, stated
-from mbfmu.model.mjcf.settings import Settings
+from mbfmu.model.mjcf.settings import Settings, flag_of
 from mbfmu.model.mjcf.tendons import Tendon
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import XmlElement
@@ -89,6 +89,7 @@ def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends:
     idle: dict[str, Actuator] = {}
     indices: dict[str, int] = {}
     off: list[str] = []
+    early: list[str] = []
     elements = [item for group in root.all("actuator") for item in group.children]
     if len(elements) > MOST:
         raise reader.error(elements[MOST], ModelError(f"more than {MOST} actuators"))
@@ -104,6 +105,8 @@ def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends:
         acts = settings.flags["actuation"] and reader.number(filled, "group", "0") not in settings.idle
         if unknown and (acts or any(word in filled.attributes for word in ("armature", "damping"))):
             raise reader.error(element, ModelError(f"actuator '{name}' ({unknown}) is not modelled: remove it"))
+        if acts and actuator and actuator.law.filtered and flag_of(reader, filled, "actearly", False):
+            early.append(f"'{name}'")
         if acts and actuator:
             actuators[name], indices[name] = actuator, index
             continue
@@ -115,6 +118,8 @@ def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends:
         notices.append("actuators are left out, as the option actuation is off")
     elif off:
         notices.append(f"actuators of groups that are off are left out: {first_of(off)}")
+    if early:
+        notices.append(f"early activation (actearly) is a step's, and here there is none: {first_of(early)}")
     _check_shared(reader, actuators, elements, indices, ends)
     return Actuators(_held(actuators, ends), idle, len(elements), indices, tuple(notices))
 

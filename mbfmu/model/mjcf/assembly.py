@@ -6,7 +6,15 @@ from typing import Any
 
 from mbfmu.model.component import Component
 from mbfmu.model.couplings import Gear, PolynomialCoupling
-from mbfmu.model.forces import AffineDrive, AffineThruster, AxesSpring, AxesStop, ConstantForce, FilteredDrive
+from mbfmu.model.forces import (
+    AffineDrive,
+    AffineThruster,
+    AxesSpring,
+    AxesStop,
+    ConstantForce,
+    FilteredDrive,
+    SpringDamper,
+)
 from mbfmu.model.joints import Coincident, Fixed
 from mbfmu.model.mjcf.actuators import Actuator
 from mbfmu.model.mjcf.bodies import Site
@@ -78,6 +86,10 @@ def added(system: System, model: MjcfModel) -> System:
             c, (lower, upper) = model.stops[tendon.name], tendon.limits
             name = more.named(f"{tendon.name}_stop", "tendon")
             more.add(AxesStop(name, **_axes(more, tendon.ratios, axial), lower=lower, upper=upper, c=c, d=c / VELOCITY))
+    for line in model.lines:
+        ends = {f"frame_{side}": sites[site] for side, site in zip("ab", line.sites, strict=True)}
+        name = more.named(line.name, "tendon")
+        more.add(SpringDamper(name, c=line.stiffness, s_unstretched=line.length, d=line.damping), **ends)
     for actuator in model.actuators.acting.values():
         begun = model.keyframe.inputs[model.actuators.indices[actuator.name]] if model.keyframe.inputs else 0.0
         _drive(more, actuator, axial, sites, begun)

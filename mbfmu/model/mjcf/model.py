@@ -21,7 +21,7 @@ from mbfmu.model.mjcf.keyframe import Keyframe, check_mocap, keyframe_of
 from mbfmu.model.mjcf.poses import turned
 from mbfmu.model.mjcf.replicas import replicated
 from mbfmu.model.mjcf.settings import Settings, flag_of, settings_of
-from mbfmu.model.mjcf.tendons import Tendon, tendons_of
+from mbfmu.model.mjcf.tendons import LineTendon, Tendon, tendons_of
 from mbfmu.model.mjcf.tree import robot_of
 from mbfmu.model.mjcf.unread import unread
 from mbfmu.model.robot.attributes import Attributes
@@ -42,6 +42,7 @@ class MjcfModel:
         robot: its bodies and joints.
         bodies: its bodies and sites as the file has them.
         tendons: its fixed tendons, by name.
+        lines: its spatial tendons with forces.
         equalities: its equalities.
         actuators: its actuators.
         stops: stiffness of the stop of each tendon with limits.
@@ -51,6 +52,7 @@ class MjcfModel:
     robot: Robot
     bodies: MjcfBodies
     tendons: Mapping[str, Tendon]
+    lines: tuple[LineTendon, ...]
     equalities: Equalities
     actuators: Actuators
     stops: Mapping[str, float]
@@ -82,7 +84,7 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     bodies = bodies_of(root, defaults, settings, meshes_of(root, defaults, settings))
     joints = bodies.joints
     _check_forces(root, reader, bodies, choices)
-    tendons, spatial = tendons_of(root, defaults, settings, joints, choices.limits)
+    tendons, spatial = tendons_of(root, defaults, settings, bodies, choices.limits)
     equalities = equalities_of(root, defaults, settings, bodies, tendons)
     actuators = actuators_of(root, defaults, settings, Ends(joints, tendons, frozenset(spatial), bodies.sites))
     _check_held_weight(reader, bodies, actuators, settings)
@@ -106,7 +108,8 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
         *_decided(bodies, keyframe, actuators),
     )
     damped, stops = _damped(actuators, robot, bodies), _stops(tendons, robot, bodies)
-    return MjcfModel(replace(robot, notices=notices), bodies, tendons, equalities, damped, stops, keyframe)
+    lines = tuple(line for line in spatial.values() if line)
+    return MjcfModel(replace(robot, notices=notices), bodies, tendons, lines, equalities, damped, stops, keyframe)
 
 
 def _check_sections(root: XmlElement, reader: Attributes) -> None:

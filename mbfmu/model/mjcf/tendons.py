@@ -1,10 +1,12 @@
-"""Fixed tendons: combinations of the axes of joints."""
+"""Tendons: combinations of the axes of joints, and springs between two sites."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from mbfmu.errors import ModelError, NameInUseError, ValueRangeError
-from mbfmu.model.mjcf.bodies import known
+from mbfmu.model.mjcf.bodies import MjcfBodies, joint_path, known, poses_of
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.settings import Settings
@@ -41,16 +43,34 @@ class Tendon:
     limits: tuple[float, float] | None = None
 
 
+@dataclass(frozen=True)
+class LineTendon:
+    """A spatial tendon with forces, between two sites.
+
+    Args:
+        name: its name.
+        sites: names of the sites.
+        stiffness, damping: of the spring and the damper along it.
+        length: length without spring force, m.
+    """
+
+    name: str
+    sites: tuple[str, str]
+    stiffness: float
+    damping: float
+    length: float
+
+
 def tendons_of(
-    root: XmlElement, defaults: Defaults, settings: Settings, joints: Mapping[str, ModelJoint], limits: bool
-) -> tuple[dict[str, Tendon], set[str]]:
-    """Return the fixed tendons of a model by name, and the names of the spatial ones.
+    root: XmlElement, defaults: Defaults, settings: Settings, bodies: MjcfBodies, limits: bool
+) -> tuple[dict[str, Tendon], dict[str, LineTendon | None]]:
+    """Return the fixed tendons of a model by name, and the spatial ones, of which those without forces are None.
 
     Args:
         root: root element.
         defaults: the default classes.
         settings: settings of the model.
-        joints: its joints, by name.
+        bodies: its bodies.
         limits: whether limits count.
 
     Raises:
@@ -58,7 +78,7 @@ def tendons_of(
     """
     reader = defaults.reader
     fixed: dict[str, Tendon] = {}
-    spatial: set[str] = set()
+    spatial: dict[str, LineTendon | None] = {}
     count = 0
     for group in root.all("tendon"):
         for item in group.children:
@@ -68,13 +88,12 @@ def tendons_of(
                 raise reader.error(item, NameInUseError(f"there are two tendons '{name}': rename one"))
             filled = defaults.filled(item, tag="tendon")
             if item.tag == "fixed":
-                fixed[name] = _fixed(reader, filled, name, settings, joints)
+                fixed[name] = _fixed(reader, filled, name, settings, bodies.joints)
             elif item.tag == "spatial":
-                active = (*PASSIVE, "stiffness", "damping")
-                if acting := next((key for key in active if _first(reader, filled, key)), None):
-                    message = f"the spatial tendon '{name}' has {acting}: only fixed tendons, over joints, are modelled"
+                if acting := next((key for key in PASSIVE if _first(reader, filled, key)), None):
+                    message = f"the spatial tendon '{name}' has {acting}: only fixed tendons, over joints, may have it"
                     raise reader.error(item, ModelError(message))
-                spatial.add(name)
+                spatial[name] = _line(reader, filled, name, settings, bodies)
             else:
                 raise reader.error(item, ModelError(f"a <tendon> holds <fixed> and <spatial>, not <{item.tag}>"))
             held = settings.limits(reader, filled, f"tendon '{name}'", "range", "limited")
@@ -112,6 +131,41 @@ def _fixed(
         message = f"tendon '{name}': actuatorfrcrange needs a first number of at most 0 and a second of at least 0"
         raise reader.error(element, ValueRangeError(message))
     return Tendon(name, element, ratios, stiffness, damping, slack, reference, efforts)
+
+
+def _line(
+    reader: Attributes, element: XmlElement, name: str, settings: Settings, bodies: MjcfBodies
+) -> LineTendon | None:
+    """Return a spatial tendon with forces; None if it has none.
+
+    Raises:
+        ModelError: it runs otherwise than from one site to another, is slack, or rests where nothing says how long.
+    """
+    passive, message = settings.flags["passive"], ""
+    stiffness = _first(reader, element, "stiffness") if settings.flags["spring"] and passive else 0.0
+    damping = _first(reader, element, "damping") if settings.flags["damper"] and passive else 0.0
+    if not (stiffness or damping):
+        return None
+    if [item.tag for item in element.children] != ["site", "site"]:
+        message = "forces, and is no line between two sites: only such ones, and fixed tendons, are modelled"
+        raise reader.error(element, ModelError(f"the spatial tendon '{name}' has {message}"))
+    first, second = (known(reader, item, "site", bodies.sites, "site") for item in element.children)
+    ends = [bodies.sites[first], bodies.sites[second]]
+    words = element.attributes.get("springlength", "-1").split()
+    lengths = reader.numbers(element, "springlength", "-1", len(words) or 1)
+    length = lengths[0]
+    if length < 0:
+        poses = poses_of(bodies)
+        a, b = ((poses[end.body] @ end.pose).r for end in ends)
+        length = float(np.linalg.norm(b - a))
+        over = {joint for end in ends for joint in joint_path(bodies, end.body)}
+        if any(bodies.joints[joint].rest != bodies.joints[joint].ref for joint in over):
+            message = "a springref that is not their ref: give the tendon a springlength"
+            raise reader.error(element, ModelError(f"the joints along the spatial tendon '{name}' have {message}"))
+    elif lengths[-1] != length:
+        message = "a range without force: give one springlength"
+        raise reader.error(element, ModelError(f"the spatial tendon '{name}' has {message}"))
+    return LineTendon(name, (first, second), stiffness, damping, length)
 
 
 def _first(reader: Attributes, element: XmlElement, attribute: str) -> float:
