@@ -651,7 +651,7 @@ MISTAKES = [
     ('armature="0.1"', 'type="ball" armature="0.1"', "a ball joint with armature on a body that moves is not modelled"),
     ('stiffness="2"', 'stiffness="2 1"', "is a polynomial"),
     ('damping="0.1"', 'damping="-0.1"', "must be at least 0"),
-    ("</tendon>", '<spatial name="rope" stiffness="3"/></tendon>', "the spatial tendon 'rope' has forces, and is no line"),
+    ("</tendon>", '<spatial name="rope" stiffness="3"/></tendon>', "'rope' has forces, and is no line between"),
     ("</equality>", '<flex flex="f"/></equality>', "the equality <flex> 'flex_2' is not modelled"),
     ("</equality>", '<connect body1="rod" anchor="0 0"/></equality>', "it needs 3 number"),
     ("</equality>", '<connect body1="rad" anchor="0 0 0"/></equality>', "there is no body 'rad'; did you mean 'rod'"),

@@ -139,6 +139,22 @@ def test_springs_of_drake_stand_between_links(tmp_path: Path) -> None:
     derive(system, "joint")
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "refused"),
+    [("loop_closures.yaml", "closures:\n- link_a: B\n", True), ("loop_closures.yaml", "closures: []\n", False),
+     ("robot_data.yaml", "closing_joints:\n  d: 1\n", True), ("robot_data.yaml", "masses: 1\n", False)],
+)  # fmt: skip
+def test_loops_that_stand_in_a_file_beside_a_urdf_are_not_left_open(
+    name: str, content: str, refused: bool, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    if refused:
+        with pytest.raises(MbfmuError, match=f"'{name}' beside it closes loops, which is not read from there"):
+            load(tmp_path, URDF, "loop.urdf")
+    else:
+        load(tmp_path, URDF, "loop.urdf")
+
+
 WRONG = {
     "no loop closes by the type 'planar'": ("loop_joint", "continuous", "planar"),
     "there is no link 'D'": ("loop_joint", "link='C'", "link='D'"),

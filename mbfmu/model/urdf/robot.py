@@ -23,7 +23,7 @@ from mbfmu.model.robot.tree import based, check_mimics, eased, mended, outward, 
 from mbfmu.model.robot.xml import XmlElement, elements_of
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import SourceText, read_bytes
-from mbfmu.model.urdf.loops import LoopReader, pose_of
+from mbfmu.model.urdf.loops import LoopReader, check_beside, pose_of
 from mbfmu.model.urdf.unread import check_axes, unread
 from mbfmu.model.urdf.xacro import expanded, first_macro
 
@@ -50,6 +50,7 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
     """
     choices = options or RobotOptions()
     content, source = read_bytes(path, LARGEST), SourceText(str(path), path.parent)
+    check_beside(path, source)
     root = elements_of(content, source)
     if macro := first_macro(root):
         content = expanded(path, source, macro, choices, LARGEST)
