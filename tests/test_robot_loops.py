@@ -155,6 +155,39 @@ def test_loops_that_stand_in_a_file_beside_a_urdf_are_not_left_open(
         load(tmp_path, URDF, "loop.urdf")
 
 
+TIPS = (
+    '<link name="P"/><joint name="p" type="fixed"><parent link="B"/><child link="P"/><origin xyz="0.5 0 0"/></joint>'
+    '<link name="Q"/><joint name="q" type="{}"><parent link="C"/><child link="Q"/><origin xyz="0 0 0.4"/>'
+    '<axis xyz="0 1 0"/></joint>'
+)
+
+
+@pytest.mark.parametrize(
+    ("joint", "content"),
+    [("fixed", "closed_loop: [[P, Q]]\ntype: ['3d']\n"), ("continuous", "closed_loop: [[P, Q]]\ntype: ['6D']\n"),
+     ("continuous", "closed_loop: [[P, Q]]\ntype: [3d]\njoint_name: [q]\njoint_type: [FIXED]\n")],
+)  # fmt: skip
+def test_pairs_of_frames_in_a_file_beside_a_urdf_close_its_loops(joint: str, content: str, tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    (tmp_path / "robot.yaml").write_text(content, encoding="utf-8")
+    dae = derive(load(tmp_path, closed(URDF, TIPS.format(joint)), "loop.urdf"), "joint")
+    assert dae.n - dae.m == 1
+    assert start_acceleration(dae)["a.phi"] == pytest.approx(LEVER, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("closed_loop: [[B, D]]\ntype: [6d]", "there is no link 'D'"), ("closed_loop: [[B, C]]", "lists of one length"),
+     ("closed_loop: [[B, C]]\ntype: [2d]", "no pair of links of type 3d or 6d"), ("closed_loop: [[B", "is no YAML"),
+     ("closed_loop: [[B, C]]\ntype: [6d]\njoint_name: [a]\njoint_type: [UJOINT_XY]", "'UJOINT_XY' of 'a' is not read")],
+)  # fmt: skip
+def test_a_file_beside_a_urdf_that_closes_nothing_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    (tmp_path / "robot.yaml").write_text(content, encoding="utf-8")
+    with pytest.raises(MbfmuError, match=rf"robot.yaml', line 1: .*{message}"):
+        load(tmp_path, URDF, "loop.urdf")
+
+
 WRONG = {
     "no loop closes by the type 'planar'": ("loop_joint", "continuous", "planar"),
     "there is no link 'D'": ("loop_joint", "link='C'", "link='D'"),

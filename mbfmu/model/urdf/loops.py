@@ -1,21 +1,18 @@
 """Joints and forces of a URDF beside its tree: loops that close, and springs between links."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mbfmu.errors import ModelError, UnknownNameError, nearest
+from mbfmu.errors import UnknownNameError, nearest
 from mbfmu.model.forces import Bushing, SpringDamper
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.loops import CLOSING
 from mbfmu.model.robot.robot import AXIAL, Array, Limit, Origin, RobotForce, RobotJoint, RobotLink, RobotLoop
 from mbfmu.model.robot.unread import left_out, quiet, unless_off
 from mbfmu.model.robot.xml import XmlElement
-from mbfmu.model.source import SourceText, read_bytes
 
 KINDS = {**{kind: kind for kind in CLOSING}, "spherical": "ball"}
 """Kinds of joints that close loops, by the type of their element."""
@@ -23,12 +20,6 @@ ENDS = {"loop_joint": ("link1", "link2"), "loop": ("predecessor", "successor")}
 """Elements of the two ends of a loop: that of Drake and Isaac Sim, and that of URDF+."""
 BALL, BUSHING, SPRING = "drake:ball_constraint", "drake:linear_bushing_rpy", "drake:linear_spring_damper"
 
-LARGEST = 10_000_000
-"""Largest number of bytes of such a file."""
-BESIDE = ("loop_closures.yaml", "robot_data.yaml", "robot.yaml")
-"""Files in which exporters of CAD programs write the loops beside a URDF."""
-CLOSURES = re.compile(rb"^(closures|closing_joints|closed_loop):(?!\s*(\[\s*\]|\{\s*\}|null|~)\s*$)", re.MULTILINE)
-"""Their keys with the loops, unless there are none."""
 ENDLESS = 1e15
 """Magnitude of a limit, rad or m, from which on it is none."""
 
@@ -38,18 +29,6 @@ def pose_of(reader: Attributes, element: XmlElement) -> Origin:
     x, y, z = reader.numbers(element, "xyz", "0 0 0", 3)
     roll, pitch, yaw = reader.numbers(element, "rpy", "0 0 0", 3)
     return Origin((x, y, z), (roll, pitch, yaw))
-
-
-def check_beside(path: Path, source: SourceText) -> None:
-    """Raise an error if a file beside a URDF closes loops.
-
-    Raises:
-        ModelError: it does.
-    """
-    for name in BESIDE:
-        if (path.parent / name).is_file() and CLOSURES.search(read_bytes(path.parent / name, LARGEST)):
-            message = f"'{name}' beside it closes loops, which is not read from there: write each as a <loop_joint>, "
-            raise source.error(1, ModelError(f"{message}and move '{name}' away"))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ from mbfmu.model.robot.tree import based, check_mimics, eased, mended, outward, 
 from mbfmu.model.robot.xml import XmlElement, elements_of
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import SourceText, read_bytes
-from mbfmu.model.urdf.loops import LoopReader, check_beside, pose_of
+from mbfmu.model.urdf.beside import beside
+from mbfmu.model.urdf.loops import LoopReader, pose_of
 from mbfmu.model.urdf.unread import check_axes, unread
 from mbfmu.model.urdf.xacro import expanded, first_macro
 
@@ -50,13 +51,12 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
     """
     choices = options or RobotOptions()
     content, source = read_bytes(path, LARGEST), SourceText(str(path), path.parent)
-    check_beside(path, source)
     root = elements_of(content, source)
     if macro := first_macro(root):
         content = expanded(path, source, macro, choices, LARGEST)
         source = SourceText(f"{path} as xacro expands it", path.parent)
         root = elements_of(content, source)
-    return _robot(root, source, choices)
+    return _robot(root, source, choices, path)
 
 
 def robot_of(content: bytes, source: SourceText, options: RobotOptions | None = None) -> Robot:
@@ -64,7 +64,7 @@ def robot_of(content: bytes, source: SourceText, options: RobotOptions | None = 
     return _robot(elements_of(content, source), source, options or RobotOptions())
 
 
-def _robot(root: XmlElement, source: SourceText, choices: RobotOptions) -> Robot:
+def _robot(root: XmlElement, source: SourceText, choices: RobotOptions, path: Path | None = None) -> Robot:
     """Return the robot that the root element of a document describes."""
     if macro := first_macro(root):
         raise source.error(macro.line, f"<{macro.tag}> is xacro: run `xacro file.xacro > file.urdf` first")
@@ -105,8 +105,9 @@ def _robot(root: XmlElement, source: SourceText, choices: RobotOptions) -> Robot
     first = root_of(links, joints, source, root.line)
     joints = outward(joints, first, source)
     check_mimics(links, joints, source)
+    there, joints = beside(path, source, links, joints) if path else ([], joints)
     more = LoopReader(reader, root, links, joints)
-    loops, forces = unique(more.loops(), joints, source), tuple(more.forces())
+    loops, forces = unique((*more.loops(), *there), joints, source), tuple(more.forces())
     joints, fixed = mended(links, joints, held(loops))
     unseen = (text for link in links.values() for text in link.unseen)
     notices = (*_unused(reader, root, stated), *_unlimited(root, stated), *fixed, *unseen)

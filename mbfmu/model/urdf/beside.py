@@ -1,0 +1,98 @@
+"""Loops that stand in a file beside a URDF, read by PyYAML, which the reader of xacro brings."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from mbfmu.base import extras
+from mbfmu.errors import ModelError, UnknownNameError, nearest
+from mbfmu.model.robot.robot import Origin, RobotJoint, RobotLink, RobotLoop
+from mbfmu.model.source import SourceText, read_bytes
+from mbfmu.model.urdf.loops import closing
+
+LARGEST = 1_000_000
+"""Largest number of bytes of such a file."""
+UNREAD = {"loop_closures.yaml": "closures", "robot_data.yaml": "closing_joints"}
+"""Keys with loops that are not read, by the files in which exporters of CAD programs write them."""
+PAIRS, KEY = "robot.yaml", "closed_loop"
+"""File and key with the pairs of links whose frames meet, as the parallel robots of Gepetto have them."""
+TYPES = {"3d": "ball", "6d": "fixed"}
+"""Kind of the joint that closes a loop, by the type of the pair in lower case."""
+KINDS = {"SPHERICAL": "ball", "FIXED": "fixed"}
+"""Kind of a joint that the file changes, by its type there."""
+
+
+def beside(
+    path: Path, source: SourceText, links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint]
+) -> tuple[list[RobotLoop], dict[str, RobotJoint]]:
+    """Return the loops that a file beside a URDF closes, and its joints, of which the file may change the kind.
+
+    Args:
+        path: path of the URDF.
+        source: the URDF, for messages.
+        links: links by name.
+        joints: joints of the tree by name.
+
+    Raises:
+        ModelFileError: PyYAML is needed and not installed, or the file is no YAML.
+        ModelError: the loops are not read, or are none.
+    """
+    for name, key in UNREAD.items():
+        if _has(path.parent / name, key):
+            message = f"'{name}' beside it closes loops, which is not read from there: write each as a <loop_joint>, "
+            raise source.error(1, ModelError(f"{message}and move '{name}' away"))
+    if not _has(path.parent / PAIRS, KEY):
+        return [], dict(joints)
+    there = SourceText(str(path.parent / PAIRS), path.parent)
+    data = _parsed(path.parent / PAIRS, there)
+    lists = [data.get(key) or [] for key in (KEY, "type", "joint_name", "joint_type")]
+    if not all(isinstance(item, list) for item in lists) or any(len(a) != len(b) for a, b in (lists[:2], lists[2:])):
+        message = f"{KEY} and type, joint_name and joint_type are lists of one length each"
+        raise there.error(1, ModelError(message))
+    loops = []
+    for index, (pair, kind) in enumerate(zip(lists[0], lists[1], strict=True), 1):
+        if str(kind).lower() not in TYPES or not isinstance(pair, list) or len(pair) != 2:
+            raise there.error(1, ModelError(f"{KEY}: {pair} of type {kind!r} is no pair of links of type 3d or 6d"))
+        ends = [_known(there, str(item), links, "link") for item in pair]
+        loops.append(closing(f"{KEY}_{index}", 1, TYPES[str(kind).lower()], ends, (Origin(), Origin())))
+    changed = dict(joints)
+    for name, kind in zip(lists[2], lists[3], strict=True):
+        if kind not in KINDS:
+            message = f"joint_type: {kind!r} of '{name}' is not read: write two joints in the URDF, and remove it"
+            raise there.error(1, ModelError(message))
+        joint = changed[_known(there, str(name), changed, "joint")]
+        changed[joint.name] = replace(joint, kind=KINDS[kind], mimic=None, driven=False)
+    return loops, changed
+
+
+def _has(path: Path, key: str) -> bool:
+    """Return whether a file has a key with something in it."""
+    if not path.is_file():
+        return False
+    pattern = rf"^{key}\s*:(?!\s*(\[\s*\]|\{{\s*\}}|null|~)\s*$)"
+    return bool(re.search(pattern.encode(), read_bytes(path, LARGEST), re.MULTILINE))
+
+
+def _known(source: SourceText, name: str, names: Mapping[str, Any], noun: str) -> str:
+    if name not in names:
+        raise source.error(1, UnknownNameError(f"there is no {noun} '{name}'; {nearest(name, names)}"))
+    return name
+
+
+def _parsed(path: Path, source: SourceText) -> dict[str, Any]:
+    """Return the entries of a YAML file."""
+    if find_spec("yaml") is None:
+        message = f"it is YAML, which needs a reader: {extras.command('xacro')}, or write each loop as a <loop_joint>"
+        raise source.error(1, f"{message} of the URDF and move '{path.name}' away")
+    import yaml
+
+    try:
+        data = yaml.safe_load(read_bytes(path, LARGEST))
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise source.error(1, f"this is no YAML: {error}") from None
+    if not isinstance(data, dict):
+        raise source.error(1, "this is no YAML with keys")
+    return data
