@@ -7,6 +7,7 @@ const INPUT = "input", TIME = 0; // a kind, and the value reference of the time
 const ERROR = references.get("solver.error");
 const SPEEDS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, Infinity];
 const WINDOWS = [2, 5, 10, 30, 60, Infinity]; // s
+const PLOTTED = 50; // ms from one drawing of the curves to the next while the run goes on
 const POINTS = 500, PATH = 240; // most points of a curve, and of a trace
 const MEASURED = 1000; // ms over which the speed is measured
 const KEYS = { "← →": ["ArrowLeft", "ArrowRight"], "↓ ↑": ["ArrowDown", "ArrowUp"], "A D": ["a", "d"], "S W": ["s", "w"] };
@@ -26,7 +27,11 @@ const record = {
   },
   cut(length) { this.length = length; },
   clear() { this.blocks = []; this.first = this.length = 0; },
-  time(index) { return this.row(index)[TIME]; },
+  value(index, vr) {
+    const k = index - this.first;
+    return this.blocks[Math.floor(k / this.BLOCK)][(k % this.BLOCK) * width + vr];
+  },
+  time(index) { return this.value(index, TIME); },
   get last() { return this.length - 1; },
   /** Return the last index whose time is not later than t. */
   before(time) {
@@ -43,6 +48,7 @@ const worker = new Worker(URL.createObjectURL(new Blob([element("worker").textCo
 const order = (name, content = {}, moved = []) => worker.postMessage({ order: name, ...content }, moved);
 
 let running = false, wasRunning = false, paused = null; // index of the row that is shown, if it is not the last
+let plotted = -Infinity; // when the curves were last drawn, ms
 let last = null, stamps = [], waiting = false, ready = false;
 const changes = new Map(); // values of parameters and start values that differ from the model's, by value reference
 const speedOf = () => Number(element("speed").value);
@@ -56,12 +62,11 @@ curveOf = (name) => {
   if (!record.length) return { times, values };
   const from = Math.max(record.first, record.before(axis.begin)), stride = Math.max(1, Math.ceil((record.length - from) / POINTS));
   for (let k = from - ((from - record.first) % stride); k < record.length; k += stride) {
-    const row = record.row(k);
-    times.push(row[TIME]);
-    values.push(row[vr]);
+    times.push(record.time(k));
+    values.push(record.value(k, vr));
   }
-  const end = record.row(record.last);
-  if (times.length && times[times.length - 1] < end[TIME]) { times.push(end[TIME]); values.push(end[vr]); }
+  const end = record.time(record.last);
+  if (times.length && times[times.length - 1] < end) { times.push(end); values.push(record.value(record.last, vr)); }
   return { times, values };
 };
 
@@ -130,10 +135,12 @@ function show() {
     placeNow();
     follow();
   }
+  dirty = true;
+  if (performance.now() < plotted + PLOTTED * (running && paused === null)) return;
+  plotted = performance.now();
   arrange();
   drawPlots();
   drawCursor();
-  dirty = true;
 }
 
 /** Tell how fast the run is, how many pictures a second are drawn, and its error. */
@@ -144,7 +151,7 @@ function measure(now) {
   if (span < 0.2) return;
   const parts = [running ? `${brief((two.t - one.t) / span, 3)} s of motion a second` : ready ? "paused" : "",
     `${Math.round((stamps.length - 1) / span)} pictures a second`];
-  if (ERROR !== undefined && record.length) parts.push(`error ${short(record.row(record.last)[ERROR])} of the range`);
+  if (ERROR !== undefined && record.length) parts.push(`error ${short(record.value(record.last, ERROR))} of the range`);
   const text = parts.filter(Boolean).join(" · ");
   if (element("status").textContent !== text) element("status").textContent = text;
 }
