@@ -2,7 +2,7 @@
 // -- the plots --------------------------------------------------------------------------------------------------------
 
 const canvas = element("graph"), backdrop = document.createElement("canvas");
-const LEFT = 64, RIGHT = 16, TOP = 8, BOTTOM = 36, LINE = 17, LEAST = 112; // pixels, the last of a panel's height
+const LEFT = 64, RIGHT = 16, TOP = 8, BOTTOM = 36, LINE = 17, LEAST = 92; // pixels, the last of a panel's height
 const FONT = "12px system-ui, sans-serif";
 const WIDEST = 8; // characters of a number beside an axis
 const LISTED = 300; // names in the chooser at once

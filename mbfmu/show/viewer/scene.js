@@ -488,22 +488,21 @@ function switchOn(meshes, on) {
   dirty = true;
 }
 
-const SLOW = 25, TRIED = 20; // ms from picture to picture on the mean of so many, from which on they are made simpler
-const easier = [() => { sun.castShadow = floor.visible = false; }, () => { renderer.setPixelRatio(1); fit(); }];
-const pace = { last: null, mean: 0, count: 0 };
+const SLOW = 25, TRIED = 1500; // ms from picture to picture, on the mean over so long, from which on they are simpler
+const sharpness = (ratio) => () => { if (renderer.getPixelRatio() > ratio) { renderer.setPixelRatio(ratio); fit(); } };
+const easier = [() => { sun.castShadow = floor.visible = false; }, sharpness(1), sharpness(0.5)];
+const pace = { since: null, count: 0 };
 
 /** Draw the next picture, if it has changed; a moving one without shadows, then in fewer points, where they are slow. */
 function render(now, moving) {
   if (!renderer || !dirty) return;
   renderer.render(scene, camera);
   dirty = false;
-  if (moving && pace.last !== null && now - pace.last < 500) {
-    pace.count += 1;
-    pace.mean += (now - pace.last - pace.mean) / pace.count;
-    if (pace.count >= TRIED && pace.mean > SLOW) easier.shift()?.();
-    if (pace.count >= TRIED) [pace.mean, pace.count] = [0, 0];
+  if (!moving || pace.since === null) [pace.since, pace.count] = [moving ? now : null, 0];
+  else if ((pace.count += 1) > 1 && now - pace.since > TRIED) {
+    if ((now - pace.since) / pace.count > SLOW) easier.shift()?.();
+    [pace.since, pace.count] = [now, 0];
   }
-  pace.last = moving ? now : null;
 }
 
 /** Fit the picture to its place; the first time the camera looks at the whole. */
