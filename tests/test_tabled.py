@@ -18,6 +18,7 @@ from mbfmu.kernel import compose
 from mbfmu.kernel.codegen import c_sources, native_sources
 from mbfmu.kernel.emit import sources, tabled
 from mbfmu.kernel.emit.sources import generated
+from mbfmu.kernel.shorten import loops
 from mbfmu.kernel.tangent import tangents
 from mbfmu.stepper import make_scheme
 
@@ -91,6 +92,21 @@ def test_more_values_than_a_table_can_count_are_written_out(tmp_path: Path, monk
     assert "follow" not in generated([function], external=True, seldom=[function.__hash__()]).text
     result = compiled(function, tmp_path, seldom=[function.__hash__()])(*given)
     assert bits(result) == expected
+
+
+def test_tables_take_the_sines_of_many_angles_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ca.SX.sym("x", 40)
+    terms = ca.sin(x * x) * ca.cos(x) - ca.sin(x)
+    function = ca.Function("f", [x], [ca.vertcat(terms, ca.sum1(terms))])
+    given = np.random.default_rng(0).normal(size=40).tolist()
+    expected = bits(compiled(function, tmp_path)(given))
+    monkeypatch.setattr(sources, "SELDOM", 0)
+    for name, value in {"LONG": 0, "SHORTER": 0.0, "WELL": 0.0, "WORTH": 2.0}.items():  # no loops
+        monkeypatch.setattr(loops, name, value)
+    text = generated([function], external=True, seldom=[function.__hash__()]).text
+    assert "sines_and_cosines(" in text
+    assert "follow(" in text
+    assert bits(compiled(function, tmp_path, seldom=[function.__hash__()])(given)) == expected
 
 
 def test_what_steps_and_outputs_call_is_never_a_table(monkeypatch: pytest.MonkeyPatch) -> None:

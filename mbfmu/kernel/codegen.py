@@ -5,6 +5,7 @@ from typing import Any
 
 import casadi as ca
 
+from mbfmu.dae.linear_algebra.merged import own_operations
 from mbfmu.kernel import errors, limits
 from mbfmu.kernel.adjoint import Adjoints
 from mbfmu.kernel.bundle import LENGTHY, Bundle, DecoupledStage
@@ -37,7 +38,8 @@ ENTRIES = (
 )
 """Declarations of the functions of start.c and derivatives.c, for sources linked with them."""
 ALONE = 100_000
-"""Smallest number of operations of a function that is compiled beside another one of such a length."""
+"""Smallest number of operations of a function that is compiled beside another one of such a length, or is a table if it
+runs once a step."""
 SHARED = 300
 """Smallest number of operations of a function that several files of a native FMU call, instead of having it each."""
 STEPPING = (
@@ -288,8 +290,8 @@ def native_sources(bundle: Bundle, tangents: Tangents | None, prefix: str, corre
         timed["T_DRIFT"] = "t_drift" if tangents.drift else 0
     # Code of each file, and the work vector that suffices for all
     entries = (*(_entries(bundle) if tangents else _steady_entries(bundle)), *by_time)
-    step = generated(hot, external=False, optional=_estimating(bundle), opened=common)
     seldom = _seldom(bundle, derived)
+    step = generated(hot, external=False, optional=_estimating(bundle), opened=common, seldom=seldom)
     other = generated(rest, external=True, opened=of_rest, known=step.open, seldom=seldom)
     tangent = generated(derived, external=True, known={**step.open, **other.open}, seldom=seldom)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
@@ -373,7 +375,7 @@ def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
 
 
 def _seldom(bundle: Bundle, derived: Sequence[Any] = ()) -> set[int]:
-    """Return the hashes of the functions that run neither in steps nor for outputs.
+    """Return the hashes of functions that run seldom: not in steps or for outputs, or once a step if very long.
 
     Args:
         bundle: the functions.
@@ -381,8 +383,11 @@ def _seldom(bundle: Bundle, derived: Sequence[Any] = ()) -> set[int]:
     """
     formulas = (item for name, item in bundle.formulas.items() if name in SELDOM_RUN)
     rare = [*derived, *(function for item in formulas for function in item.functions())]
-    often = called([item for item in bundle.functions() if item not in rare])
-    return {item.__hash__() for item in called(rare)} - {item.__hash__() for item in often}
+    stage = _decoupled(bundle)
+    once = [*stage.slopes] if stage else []
+    often = {item.__hash__() for item in called([item for item in bundle.functions() if item not in [*rare, *once]])}
+    long = (item for item in called(once) if own_operations(item) >= ALONE)
+    return {item.__hash__() for item in (*called(rare), *long)} - often
 
 
 def _estimating(bundle: Bundle) -> tuple[Any, ...]:

@@ -8,10 +8,10 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Let
 from mbfmu.dae.linear_algebra.kkt import SchurFactor
-from mbfmu.dae.linear_algebra.merged import merged
+from mbfmu.dae.linear_algebra.merged import merged, operations
 from mbfmu.stepper.bashforth import WEIGHTS, bashforth, limits_of, preceding_rates, same, substeps
 from mbfmu.stepper.explicit import DOPRI5, DOPRI8, RK4, kind_of
-from mbfmu.stepper.scheme import Choice, Family, Problem, Scheme, Stage, option
+from mbfmu.stepper.scheme import CALLED, Choice, Family, Problem, Scheme, Stage, option
 from mbfmu.stepper.verner import VERNER9
 
 TABLEAUS = {tableau.order: tableau for tableau in (RK4, DOPRI5, DOPRI8, VERNER9)}
@@ -118,13 +118,28 @@ def projected_bashforth(dae: Dae) -> Scheme:
 
 
 def projections(dae: Dae) -> tuple[Any, Any]:
-    """Return the Functions (q, p, t) -> correction of q and (q, v, p, t) -> correction of v, each shape (n,)."""
-    q, v = ca.SX.sym("q", dae.n), ca.SX.sym("v", dae.n)
-    p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    solve, P, nothing = dae.over_mass(q, p), dae.constraints.Phi_q(q, p, t), ca.SX(dae.n, 1)
-    C, c = dae.constraints.C(q, p, t), dae.constraints.c(q, p, t)
-    dq, _ = SchurFactor(solve, P).solve(nothing, -dae.constraints.Phi(q, p, t))
-    dv, _ = SchurFactor(solve, C).solve(nothing, -(C @ v + c))
+    """Return the Functions (q, p, t) -> correction of q and (q, v, p, t) -> correction of v, each shape (n,).
+
+    Without constraints on velocities alone both solve for the same rows: long ones call one Function that does.
+    """
+    n, sizes = dae.n, {"q": dae.n, "v": dae.n, "p": dae.n_p, "t": 1}
+    q, v, p, t = (ca.SX.sym(*item) for item in sizes.items())
+    solve, C, nothing = dae.over_mass(q, p), dae.constraints.C(q, p, t), ca.SX(n, 1)
+    Phi, c = dae.constraints.Phi(q, p, t), dae.constraints.c(q, p, t)
+    # M y + C^T mu = 0, C y = -(C v + g)
+    factor, g = SchurFactor(solve, C), ca.SX.sym("g", C.shape[0])
+    onto = merged("onto_rows", [q, v, p, t, g], [ca.densify(factor.solve(nothing, -(C @ v + g))[0])])
+    if not dae.k and operations(onto) > CALLED:
+        missed, drift = merged("missed", [q, p, t], [ca.densify(Phi)]), merged("drift", [q, p, t], [ca.densify(c)])
+        x, w, parameters, at = (ca.MX.sym(*item) for item in sizes.items())
+        to_positions = onto(x, ca.MX(n, 1), parameters, at, missed(x, parameters, at))
+        to_velocities = onto(x, w, parameters, at, drift(x, parameters, at))
+        return (
+            ca.Function("to_positions", [x, parameters, at], [to_positions]),
+            ca.Function("to_velocities", [x, w, parameters, at], [to_velocities]),
+        )
+    dq, _ = SchurFactor(solve, dae.constraints.Phi_q(q, p, t)).solve(nothing, -Phi)
+    dv, _ = factor.solve(nothing, -(C @ v + c))
     return (
         merged("to_positions", [q, p, t], [ca.densify(dq)]),
         merged("to_velocities", [q, v, p, t], [ca.densify(dv)]),

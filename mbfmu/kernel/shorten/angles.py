@@ -96,7 +96,8 @@ def joined(parts: Split, before: Code, after: Code) -> Code:
   const V *const *const arg = given;
 {after.body}  }}
 """
-    return Code(body, work + count + 2 * parts.angles, {**before.sections, **after.sections}, (ANGLES,))
+    included = tuple(dict.fromkeys((ANGLES, *before.included, *after.included)))
+    return Code(body, work + count + 2 * parts.angles, {**before.sections, **after.sections}, included)
 
 
 def _first(program: Program, circular: Flags) -> Nodes:
