@@ -40,6 +40,8 @@ ENTRIES = (
 ALONE = 100_000
 """Smallest number of operations of a function that is compiled beside another one of such a length, or is a table if it
 runs once a step."""
+UNCACHED = 150_000
+"""Smallest number of operations of a function whose straight code no near cache holds, so that a table runs faster."""
 SHARED = 300
 """Smallest number of operations of a function that several files of a native FMU call, instead of having it each."""
 STEPPING = (
@@ -375,7 +377,7 @@ def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
 
 
 def _seldom(bundle: Bundle, derived: Sequence[Any] = ()) -> set[int]:
-    """Return the hashes of functions that run seldom: not in steps or for outputs, or once a step if very long.
+    """Return the hashes of functions that are tables if long: not in steps or for outputs, or very long.
 
     Args:
         bundle: the functions.
@@ -386,8 +388,9 @@ def _seldom(bundle: Bundle, derived: Sequence[Any] = ()) -> set[int]:
     stage = _decoupled(bundle)
     once = [*stage.slopes] if stage else []
     often = {item.__hash__() for item in called([item for item in bundle.functions() if item not in [*rare, *once]])}
-    long = (item for item in called(once) if own_operations(item) >= ALONE)
-    return {item.__hash__() for item in (*called(rare), *long)} - often
+    slower = {item.__hash__() for item in called(once) if own_operations(item) >= ALONE}
+    faster = {item.__hash__() for item in called(bundle.functions()) if own_operations(item) >= UNCACHED}
+    return (slower | {item.__hash__() for item in called(rare)}) - often | faster
 
 
 def _estimating(bundle: Bundle) -> tuple[Any, ...]:

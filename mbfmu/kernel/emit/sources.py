@@ -1,5 +1,6 @@
 """CasADi Functions -> C text of one file."""
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ WITHIN = {"elementary.h": "circular.h", "lanes.h": "several.h", ANGLES: "several
 """Name of the file that each of these includes."""
 SELDOM = 1000
 """Smallest number of operations of a function that is a table if it runs seldom."""
+LOOPED = 0.05
+"""Lines for each operation up to which loops are written instead of a table."""
 SIGNATURE = "(const V *const *arg, V *const *res, V *w)"
 """Arguments of every generated function."""
 
@@ -188,9 +191,12 @@ class _File:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
             name = self._named(function, name)
-            is_table = function.__hash__() in self.seldom and function.n_instructions() >= SELDOM
-            plain = self._table if is_table else partial(straight, lanes=self.lanes)
-            return shortened(function, unwanted, name, plain, not self.lanes) or plain(function, unwanted, name)
+            if function.__hash__() in self.seldom and function.n_instructions() >= SELDOM:
+                plain, most_lines = self._table, LOOPED
+            else:
+                plain, most_lines = partial(straight, lanes=self.lanes), math.inf
+            code = shortened(function, unwanted, name, plain, not self.lanes, most_lines)
+            return code or plain(function, unwanted, name)
         if function.is_a("MXFunction"):
             frame = MatrixText(function, unwanted, self.write, self.tables)
             return Code(frame.text, frame.work)

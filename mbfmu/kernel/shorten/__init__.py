@@ -4,6 +4,7 @@ The sines and cosines of many angles are taken at once (`angles`), and what recu
 chain (`families`), or at one depth, as on the levels of a tree (`layers`).
 """
 
+import math
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -19,6 +20,7 @@ def shortened(
     name: str,
     straight: Callable[[Program, Collection[int], str], Code],
     at_once: bool = True,
+    most_lines: float = math.inf,
 ) -> Code | None:
     """Return the code of a long function; None if it is short.
 
@@ -28,6 +30,7 @@ def shortened(
         name: name of the function in C.
         straight: gives the code of a program without loops.
         at_once: whether the sines and cosines of many angles may be taken at once.
+        most_lines: lines for each operation from which on loops are left to `straight`.
 
     Raises:
         KernelError: the function has an unknown operation.
@@ -37,7 +40,8 @@ def shortened(
         return None
 
     def looped(part: Program, unwanted: Collection[int], name: str, is_part: bool = False) -> Code:
-        return with_loops(part, unwanted, is_part) or straight(part, unwanted, name)
+        loops = with_loops(part, unwanted, is_part)
+        return loops if loops and loops.body.count("\n") < most_lines * part.size else straight(part, unwanted, name)
 
     parts = split(program) if at_once else None
     if parts is None:
