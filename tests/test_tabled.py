@@ -109,10 +109,12 @@ def test_tables_take_the_sines_of_many_angles_at_once(tmp_path: Path, monkeypatc
     assert bits(compiled(function, tmp_path, seldom=[function.__hash__()])(given)) == expected
 
 
-def test_what_steps_and_outputs_call_is_never_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stepper", ["rattle", "radau"])
+def test_what_steps_and_outputs_call_is_no_table(monkeypatch: pytest.MonkeyPatch, stepper: str) -> None:
+    """Tangents call the equations of a node too, and events the accelerations."""
     monkeypatch.setattr(sources, "SELDOM", 0)
     dae = derive(mbfmu.load("slider_crank"), "absolute")
-    scheme = make_scheme(dae, "rattle", {})
+    scheme = make_scheme(dae, stepper, {})
     bundle = compose(dae, scheme)
     of_fmu = native_sources(bundle, tangents(dae, scheme, bundle), "m")
     assert "follow(" in of_fmu["tangent.c"]

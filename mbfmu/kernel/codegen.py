@@ -292,7 +292,7 @@ def native_sources(bundle: Bundle, tangents: Tangents | None, prefix: str, corre
         timed["T_DRIFT"] = "t_drift" if tangents.drift else 0
     # Code of each file, and the work vector that suffices for all
     entries = (*(_entries(bundle) if tangents else _steady_entries(bundle)), *by_time)
-    seldom = _seldom(bundle, derived)
+    seldom = _seldom(bundle, [] if bundle.rates else derived)  # a solver of its own takes tangents at every step
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common, seldom=seldom)
     other = generated(rest, external=True, opened=of_rest, known=step.open, seldom=seldom)
     tangent = generated(derived, external=True, known={**step.open, **other.open}, seldom=seldom)
@@ -387,10 +387,11 @@ def _seldom(bundle: Bundle, derived: Sequence[Any] = ()) -> set[int]:
     rare = [*derived, *(function for item in formulas for function in item.functions())]
     stage = _decoupled(bundle)
     once = [*stage.slopes] if stage else []
-    often = {item.__hash__() for item in called([item for item in bundle.functions() if item not in [*rare, *once]])}
-    slower = {item.__hash__() for item in called(once) if own_operations(item) >= ALONE}
-    faster = {item.__hash__() for item in called(bundle.functions()) if own_operations(item) >= UNCACHED}
-    return (slower | {item.__hash__() for item in called(rare)}) - often | faster
+    often = called([item for item in bundle.functions() if item not in [*rare, *once]])
+    tables = {item.__hash__() for item in called(rare)} - {item.__hash__() for item in called(once)}
+    tables |= {item.__hash__() for item in called(once) if own_operations(item) >= ALONE}
+    tables -= {item.__hash__() for item in often}
+    return tables | {item.__hash__() for item in called(bundle.functions()) if own_operations(item) >= UNCACHED}
 
 
 def _estimating(bundle: Bundle) -> tuple[Any, ...]:
