@@ -12,15 +12,19 @@ import mbfmu
 from benchmarks import fmus, ours, peers, pile
 from benchmarks.case import Case, End, damping
 from benchmarks.judge import energy, poses, residuals
+from benchmarks.machines import Machine, without
+from benchmarks.machines import ours as machine_cases
 from benchmarks.masters.__main__ import PYTHON, Work
 from benchmarks.masters.__main__ import row as compared
 from benchmarks.masters.__main__ import table as tools_table
 from benchmarks.measure import Job, Row, measure, reaching
 from benchmarks.peers import scipy
+from benchmarks.peers.machines import cases as solvers_of_others
 from benchmarks.table import NAMES, comparison, ratios, write
 from benchmarks.targets import LENT, verdicts
 from benchmarks.task import Task
 from benchmarks.tasks import TASKS, TOUCHING, andrews, arm6, chain, four_bar, slider_crank, two_link
+from mbfmu.model import System
 
 SMALL = [two_link(), slider_crank(), four_bar(), andrews(), arm6(), chain(3, False), chain(4, True)]
 
@@ -274,3 +278,18 @@ def test_a_row_of_tools_counts_the_models_that_agree_and_names_what_went_wrong(
     assert "1 of 1 |" in first
     assert "0 of 1 (1) |" in second
     assert note.startswith("1. MasterSim, co-simulation, FMI 2.0, Python: two_link: `FileNotFoundError")
+
+
+@pytest.mark.further
+def test_solvers_of_others_follow_mbfmus_equations_of_a_machine_with_oil_to_the_same_motion() -> None:
+    system = mbfmu.load("hydraulic_monolith")
+    assert isinstance(system, System)
+    inputs = {"servo.r": "0.5 + 0.1*sin(10*time)"}
+    machine = Machine("hydraulic_monolith", without(system, ("command",)), inputs, 0.2, 5e-4)
+    assert np.max(np.abs(np.subtract(*machine.references)) / machine.ranges) < 1e-9
+    errors = {case.scheme: case.run(1e-8).error for case in solvers_of_others(machine)}
+    assert set(errors) == {"CVODE", "IDA", "Radau"}
+    assert max(errors.values()) < 1e-4
+    assert min(errors.values()) > 0
+    (order_8,) = (case for case in machine_cases(machine, ("projected",)) if case.scheme == "projected order=8")
+    assert order_8.run(1e-3).error < 1e-6

@@ -92,7 +92,7 @@ def sundials(machine: "Machine", plugin: str) -> Callable[[float], End]:
     options: dict[str, Any] = {"max_num_steps": MOST_STEPS}
     if plugin == "idas":
         start["z0"] = accelerations(machine)
-        options["calc_ic"] = bool(machine.held)  # the accelerations jump with the inputs
+        options |= {"suppress_algebraic": True, "calc_ic": True}
 
     def once(tolerance: float) -> End:
         tolerances = {"reltol": tolerance, "abstol": tolerance}
