@@ -9,6 +9,7 @@ import typer
 from mbfmu.cli import complete
 from mbfmu.cli.choices import Show, numbers, pairs
 from mbfmu.cli.console import Report, Tell
+from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import ViewOptions
 from mbfmu.cli.sources import FreeSource, check_files, refuse_free, refuse_start, shown_names
 
@@ -27,6 +28,32 @@ class ViewSource(FreeSource):
     ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class PageOptions(OptionGroup):
+    """The options of a page: a mode in place of a run, and how it looks."""
+
+    mode: Annotated[
+        int | None,
+        typer.Option("--mode", metavar="K", help="show a mode in place of a run: its number in `mbfmu linearize`"),
+    ] = None
+    at: Annotated[
+        float | None, typer.Option("--at", metavar="T", help="time of the state about which the mode is, s")
+    ] = None
+    up: Annotated[
+        str | None,
+        typer.Option(
+            "--up",
+            metavar="x|y|z|-x|-y|-z",
+            help="axis that points upwards; default: against gravity, else z",
+            autocompletion=complete.upward,
+        ),
+    ] = None
+    deformation: Annotated[
+        float,
+        typer.Option("--deformation", metavar="FACTOR", help="factor of the displacements of flexible bodies"),
+    ] = 1.0
+
+
 def view(
     tell: Tell,
     *,
@@ -40,29 +67,10 @@ def view(
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None,
-    mode: Annotated[
-        int | None,
-        typer.Option("--mode", metavar="K", help="show a mode in place of a run: its number in `mbfmu linearize`"),
-    ] = None,
-    at: Annotated[
-        float | None, typer.Option("--at", metavar="T", help="time of the state about which the mode is, s")
-    ] = None,
     stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="stop time, s (default: 10)")] = None,
     run: ViewOptions,
     source: ViewSource,
-    up: Annotated[
-        str | None,
-        typer.Option(
-            "--up",
-            metavar="x|y|z|-x|-y|-z",
-            help="axis that points upwards; default: against gravity, else z",
-            autocompletion=complete.upward,
-        ),
-    ] = None,
-    deformation: Annotated[
-        float,
-        typer.Option("--deformation", metavar="FACTOR", help="factor of the displacements of flexible bodies"),
-    ] = 1.0,
+    look: PageOptions,
     show: Show = None,
     live: Annotated[
         bool,
@@ -84,13 +92,13 @@ def view(
         source.model,
         stop,
         model=models,
-        mode=mode,
-        at=at,
-        up=up,
+        mode=look.mode,
+        at=look.at,
+        up=look.up,
         values=numbers(source.values) if source.packed else source.fixed,
         free=source.guessed,
         robot=source.robot,
-        deformation=deformation,
+        deformation=look.deformation,
         show=shown_names(show),
         live=live,
         progress=lambda fraction: tell("view", fraction),

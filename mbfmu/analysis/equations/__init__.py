@@ -4,14 +4,15 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mbfmu.analysis.equations.model_equations import ModelEquations, Quantity
+from mbfmu.analysis.equations.functions import EquationEntry
+from mbfmu.analysis.equations.model_equations import ModelEquations
 from mbfmu.base.arguments import checked
 from mbfmu.dae import derive
 from mbfmu.errors import UnknownNameError, UsageError, nearest
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
 
-__all__ = ["ModelEquations", "Quantity", "equations"]
+__all__ = ["EquationEntry", "ModelEquations", "equations"]
 
 
 @checked

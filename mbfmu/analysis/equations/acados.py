@@ -1,16 +1,14 @@
 """The fields of a model of acados, and the problem of CasADi's integrators."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 
+from mbfmu.analysis.equations.functions import EquationFunctions
 from mbfmu.errors import UsageError
 
-if TYPE_CHECKING:
-    from mbfmu.analysis.equations.model_equations import ModelEquations
 
-
-def acados_model(equations: "ModelEquations", name: str) -> Any:
+def acados_model(equations: EquationFunctions, name: str) -> Any:
     """Return the model of acados, see `ModelEquations.to_acados`."""
     try:
         from acados_template import AcadosModel
@@ -25,7 +23,7 @@ def acados_model(equations: "ModelEquations", name: str) -> Any:
     return model
 
 
-def acados_fields(equations: "ModelEquations", name: str) -> dict[str, Any]:
+def acados_fields(equations: EquationFunctions, name: str) -> dict[str, Any]:
     """Return the fields by name, see `ModelEquations.acados_fields`."""
     if not name.isidentifier():
         raise UsageError(f"'{name}' is no name of a model of acados: letters, digits and underscores only")
@@ -43,7 +41,7 @@ def acados_fields(equations: "ModelEquations", name: str) -> dict[str, Any]:
     return {**fields, "f_expl_expr": equations.rhs(x, u, p, t)} if equations.is_ode else fields
 
 
-def semi_explicit(equations: "ModelEquations") -> dict[str, Any]:
+def semi_explicit(equations: EquationFunctions) -> dict[str, Any]:
     """Return the problem of a CasADi integrator by its parts, see `ModelEquations.to_casadi`."""
     dae, (q, v, z, u, p, t) = equations.dae, equations.inner
     problem = {"x": equations.x, "u": u, "p": equations.symbols[4], "t": t}

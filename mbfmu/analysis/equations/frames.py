@@ -1,19 +1,15 @@
 """Poses of frames, and what multiplies v to their velocities."""
 
-from typing import TYPE_CHECKING
-
 import casadi as ca
 
+from mbfmu.analysis.equations.functions import EquationFunctions
 from mbfmu.errors import UnknownNameError, nearest
 from mbfmu.model.frame import rotation_2d, rotation_of
-
-if TYPE_CHECKING:
-    from mbfmu.analysis.equations.model_equations import ModelEquations
 
 SX = ca.SX
 
 
-def pose(equations: "ModelEquations", frame: str) -> dict[str, SX]:
+def pose(equations: EquationFunctions, frame: str) -> dict[str, SX]:
     """Return position r and rotation matrix R of a frame, from the outputs of its part; see `ModelEquations.pose`."""
     stem, known = frame.removesuffix(".frame_a"), set(equations.names["y"])
     owner = stem.rpartition(".")[0]
@@ -33,7 +29,7 @@ def pose(equations: "ModelEquations", frame: str) -> dict[str, SX]:
     return {"r": r, "R": rotation_2d(turn) if turn.numel() == 1 else rotation_of(turn)}
 
 
-def frame_jacobian(equations: "ModelEquations", frame: str) -> dict[str, SX]:
+def frame_jacobian(equations: EquationFunctions, frame: str) -> dict[str, SX]:
     """Return J_r = r_q, and J_w of the angular velocity, the axial vector of R_q R^T; see the method of this name."""
     r, R = pose(equations, frame).values()
     q = equations.symbols[0]

@@ -10,19 +10,17 @@ Differential Equations II, IV.5), so that its x' has the accelerations there. It
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from mbfmu.analysis.equations.functions import EquationFunctions
 from mbfmu.base.result import Result
 from mbfmu.dae.events.modes import refuse_switched
 from mbfmu.errors import StepError, UnknownNameError, UsageError, nearest
 from mbfmu.model.frame import wrapped
 from mbfmu.run.inputs import Course, as_type
-
-if TYPE_CHECKING:
-    from mbfmu.analysis.equations.model_equations import ModelEquations
 
 ROOT = math.sqrt(6.0)
 A = np.array([
@@ -39,7 +37,7 @@ SOLVED = 1e-9
 """Size of a correction, relative to 1 and the largest unknown, after which the next would be round-off."""
 
 
-def integrated(equations: "ModelEquations", stop: float, step: float, inputs: Mapping[str, Course]) -> Result:
+def integrated(equations: EquationFunctions, stop: float, step: float, inputs: Mapping[str, Course]) -> Result:
     """Return a run of the implicit form from the start, see `ModelEquations.simulate`."""
     dae = equations.dae
     refuse_switched(dae, "the integration of the equations alone")
@@ -81,7 +79,7 @@ def integrated(equations: "ModelEquations", stop: float, step: float, inputs: Ma
     return Result(times, tuple(units), np.array(rows), units, steps=count, stepper="radau(stages=3)", step=h)
 
 
-def _observer(equations: "ModelEquations") -> Any:
+def _observer(equations: EquationFunctions) -> Any:
     """Return the Function (x, turned, a, lambda, u, p, t) -> outputs, and the angles counted on."""
     dae, (q, v, z, u, p, t) = equations.dae, equations.inner
     a, lambda_ = ca.SX.sym("a", dae.n), ca.SX.sym("lambda_", dae.m + dae.k)
@@ -91,7 +89,7 @@ def _observer(equations: "ModelEquations") -> Any:
     return ca.Function("observe", arguments, [dae.output(q, v, z, counted, a, lambda_, u, p, t), counted])
 
 
-def _stages(equations: "ModelEquations") -> Any:
+def _stages(equations: EquationFunctions) -> Any:
     """Return the Function (unknowns, x0, u of each stage, p, t, h) -> residual of all stages, and its Jacobian."""
     n_x, n_lambda, n_u = (equations.sizes[name] for name in ("x", "lambda_", "u"))
     w, x0 = ca.MX.sym("w", 3 * (n_x + n_lambda)), ca.MX.sym("x0", n_x)

@@ -95,7 +95,7 @@ class _Replicas:
             r = r + pose_of(reader, frame, self.settings).R @ offset
 
     def refer(self, names: set[Name], endings: list[str]) -> None:
-        """Copy the elements that name what a replica holds.
+        """Add copies of the elements that name what a replica holds.
 
         Args:
             names: names of what it holds, to which those of tendons are added.
