@@ -128,7 +128,7 @@ class Inner(OptionGroup):
     """Options that are one argument."""
 
     first: int
-    last: Annotated[int, shared({"a": (int, 1), "b": (int, 2)}, lambda a, b: 10 * a + b, last=True)] = 12
+    last: Annotated[int, shared({"a": (int, 1), "b": (int, 2)}, lambda a, b: 10 * a + b, panel="Last")] = 12
     second: int = 3
 
 
