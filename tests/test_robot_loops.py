@@ -175,11 +175,21 @@ def test_pairs_of_frames_in_a_file_beside_a_urdf_close_its_loops(joint: str, con
     assert start_acceleration(dae)["a.phi"] == pytest.approx(LEVER, rel=1e-12)
 
 
+def test_a_universal_joint_of_such_a_file_is_two_hinges(tmp_path: Path) -> None:
+    pytest.importorskip("yaml")
+    content = "closed_loop: [[P, Q]]\ntype: [6d]\njoint_name: [c]\njoint_type: [UJOINT_YZ]\n"
+    (tmp_path / "robot.yaml").write_text(content, encoding="utf-8")
+    system = load(tmp_path, closed(URDF, TIPS.format("fixed")), "loop.urdf")
+    axes = {item.name: item.n for item in system.components if isinstance(item, Revolute)}
+    assert (axes["c_Y"], axes["c_Z"]) == ((0, 1, 0), (0, 0, 1))
+    assert "c" not in axes
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("closed_loop: [[B, D]]\ntype: [6d]", "there is no link 'D'"), ("closed_loop: [[B, C]]", "lists of one length"),
      ("closed_loop: [[B, C]]\ntype: [2d]", "no pair of links of type 3d or 6d"), ("closed_loop: [[B", "is no YAML"),
-     ("closed_loop: [[B, C]]\ntype: [6d]\njoint_name: [a]\njoint_type: [UJOINT_XY]", "'UJOINT_XY' of 'a' is not read")],
+     ("closed_loop: [[B, C]]\ntype: [6d]\njoint_name: [a]\njoint_type: [UJOINT_XX]", "'UJOINT_XX' of 'a' is not read")],
 )  # fmt: skip
 def test_a_file_beside_a_urdf_that_closes_nothing_is_refused(content: str, message: str, tmp_path: Path) -> None:
     pytest.importorskip("yaml")

@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mbfmu.base import extras
 from mbfmu.errors import ModelError, UnknownNameError, nearest
 from mbfmu.model.robot.robot import Origin, RobotJoint, RobotLink, RobotLoop
@@ -21,14 +23,17 @@ PAIRS, KEY = "robot.yaml", "closed_loop"
 """File and key with the pairs of links whose frames meet, as the parallel robots of Gepetto have them."""
 TYPES = {"3d": "ball", "6d": "fixed"}
 """Kind of the joint that closes a loop, by the type of the pair in lower case."""
+UNIVERSAL = re.compile("UJOINT_(XY|XZ|YX|YZ|ZX|ZY)")
+"""Type of a universal joint, with its two axes."""
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 KINDS = {"SPHERICAL": "ball", "FIXED": "fixed"}
 """Kind of a joint that the file changes, by its type there."""
 
 
 def beside(
     path: Path, source: SourceText, links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint]
-) -> tuple[list[RobotLoop], dict[str, RobotJoint]]:
-    """Return the loops that a file beside a URDF closes, and its joints, of which the file may change the kind.
+) -> tuple[list[RobotLoop], dict[str, RobotJoint], dict[str, RobotLink]]:
+    """Return the loops that a file beside a URDF closes, its joints with the kinds of the file, and more links.
 
     Args:
         path: path of the URDF.
@@ -45,7 +50,7 @@ def beside(
             message = f"'{name}' beside it closes loops, which is not read from there: write each as a <loop_joint>, "
             raise source.error(1, ModelError(f"{message}and move '{name}' away"))
     if not _has(path.parent / PAIRS, KEY):
-        return [], dict(joints)
+        return [], dict(joints), {}
     there = SourceText(str(path.parent / PAIRS), path.parent)
     data = _parsed(path.parent / PAIRS, there)
     lists = [data.get(key) or [] for key in (KEY, "type", "joint_name", "joint_type")]
@@ -58,14 +63,35 @@ def beside(
             raise there.error(1, ModelError(f"{KEY}: {pair} of type {kind!r} is no pair of links of type 3d or 6d"))
         ends = [_known(there, str(item), links, "link") for item in pair]
         loops.append(closing(f"{KEY}_{index}", 1, TYPES[str(kind).lower()], ends, (Origin(), Origin())))
-    changed = dict(joints)
+    kinds: dict[str, str] = {}
     for name, kind in zip(lists[2], lists[3], strict=True):
-        if kind not in KINDS:
-            message = f"joint_type: {kind!r} of '{name}' is not read: write two joints in the URDF, and remove it"
+        if kind not in KINDS and not UNIVERSAL.fullmatch(str(kind)):
+            message = f"joint_type: {kind!r} of '{name}' is not read: it is SPHERICAL, FIXED or UJOINT_ and two axes"
             raise there.error(1, ModelError(message))
-        joint = changed[_known(there, str(name), changed, "joint")]
-        changed[joint.name] = replace(joint, kind=KINDS[kind], mimic=None, driven=False)
-    return loops, changed
+        kinds[_known(there, str(name), joints, "joint")] = str(kind)
+    changed, more = {}, {}
+    for joint in joints.values():
+        for part in _changed(joint, kinds.get(joint.name, "")):
+            changed[part.name] = part
+            if part.child not in links:
+                more[part.child] = RobotLink(part.child, part.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+    return loops, changed, more
+
+
+def _changed(joint: RobotJoint, kind: str) -> tuple[RobotJoint, ...]:
+    """Return a joint of another kind, or two, one after the other, for a universal joint; as it is for no kind."""
+    if not kind:
+        return (joint,)
+    free = replace(joint, mimic=None, driven=False)
+    if kind in KINDS:
+        return (replace(free, kind=KINDS[kind]),)
+    between, first, second = f"{joint.name}_between", kind[-2], kind[-1]
+    return (
+        replace(free, name=f"{joint.name}_{first}", kind="continuous", axis=AXES[first], child=between),
+        replace(
+            free, name=f"{joint.name}_{second}", kind="continuous", axis=AXES[second], parent=between, origin=Origin()
+        ),
+    )
 
 
 def _has(path: Path, key: str) -> bool:

@@ -105,7 +105,8 @@ def _robot(root: XmlElement, source: SourceText, choices: RobotOptions, path: Pa
     first = root_of(links, joints, source, root.line)
     joints = outward(joints, first, source)
     check_mimics(links, joints, source)
-    there, joints = beside(path, source, links, joints) if path else ([], joints)
+    there, joints, more_links = beside(path, source, links, joints) if path else ([], joints, {})
+    links |= more_links
     more = LoopReader(reader, root, links, joints)
     loops, forces = unique((*more.loops(), *there), joints, source), tuple(more.forces())
     joints, fixed = mended(links, joints, held(loops))
