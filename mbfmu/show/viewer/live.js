@@ -9,6 +9,7 @@ const SPEEDS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, Infinity];
 const WINDOWS = [2, 5, 10, 30, 60, Infinity]; // s
 const PLOTTED = 50; // ms from one drawing of the curves to the next while the run goes on
 const POINTS = 500, PATH = 240; // most points of a curve, and of a trace
+const FEW = 6; // parameters of parts that show at first
 const MEASURED = 1000; // ms over which the speed is measured
 const KEYS = { "← →": ["ArrowLeft", "ArrowRight"], "↓ ↑": ["ArrowDown", "ArrowUp"], "A D": ["a", "d"], "S W": ["s", "w"] };
 
@@ -350,7 +351,9 @@ function makeControls() {
   const indices = variables.map((_, vr) => vr).filter((vr) => variables[vr].when);
   const inputs = indices.filter((vr) => variables[vr].kind === INPUT);
   const others = (kind, when) => indices.filter((vr) => variables[vr].kind === kind && variables[vr].when === when);
-  const parts = [["inputs", inputs, true], ["parameters", others("parameter", "now"), true], ["parameters, from a restart on", others("parameter", "start"), false],
+  const tunable = others("parameter", "now"), own = tunable.filter((vr) => !variables[vr].name.includes("."));
+  const ofParts = tunable.filter((vr) => !own.includes(vr));
+  const parts = [["inputs", inputs, true], ["parameters", own, true], ["parameters of parts", ofParts, ofParts.length <= FEW], ["parameters, from a restart on", others("parameter", "start"), false],
     ["start values", others("output", "start"), false], ["solver", indices.filter((vr) => variables[vr].kind === "setting"), false]];
   for (const [title, list, open] of parts) {
     if (!list.length) continue;
