@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
 
 T = TypeVar("T")
 
@@ -98,7 +98,9 @@ def _flat(parameters: Iterable[inspect.Parameter], panel: str = "") -> Iterator[
 
 
 def _in_panel(annotation: Any, panel: str) -> Any:
-    """Return the annotation of an option that is shown in a panel."""
+    """Return the annotation of an option that is shown in a panel; one without help stays as it is."""
+    if get_origin(annotation) is not Annotated:
+        return annotation
     kind, info = get_args(annotation)
     info = copy(info)
     info.rich_help_panel = panel
