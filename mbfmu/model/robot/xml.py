@@ -1,6 +1,5 @@
 """XML -> elements with their lines; document types, entities and references to other files are refused."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +12,6 @@ MOST = 200_000
 """Largest number of elements of a document."""
 LONGEST = 10_000
 """Largest number of characters of an attribute's value."""
-
-COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ def elements_of(content: bytes, source: SourceText, deepest: int = DEEPEST, long
     parser.EntityDeclHandler = refuse
     parser.ExternalEntityRefHandler = refuse
     try:
-        parser.Parse(COMMENT.sub(_without_dashes, content), True)
+        parser.Parse(_without_dashes(content), True)
     except expat.ExpatError as error:
         raise source.error(error.lineno, f"this is not valid XML: {expat.ErrorString(error.code)}") from None
     except (ValueError, LookupError) as error:  # an encoding that Python does not have
@@ -100,6 +97,10 @@ def elements_of(content: bytes, source: SourceText, deepest: int = DEEPEST, long
     return top.children[0]
 
 
-def _without_dashes(comment: "re.Match[bytes]") -> bytes:
-    """Return a comment without dashes in it, which XML does not have in pairs, and other readers take."""
-    return b"<!--" + comment[1].replace(b"-", b" ") + b"-->"
+def _without_dashes(content: bytes) -> bytes:
+    """Return a document whose comments have no dashes: XML has no pairs of them there, but other readers take these."""
+    parts, done = [], 0
+    while (begin := content.find(b"<!--", done)) >= 0 and (end := content.find(b"-->", begin + 4)) >= 0:
+        parts += [content[done : begin + 4], content[begin + 4 : end].replace(b"-", b" ")]
+        done = end
+    return b"".join([*parts, content[done:]])
