@@ -1,6 +1,7 @@
 """Examples, models and recipes do what they say."""
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +29,7 @@ from examples import (
     synthesis,
 )
 from examples.moving import gripper, pile, walker
+from mbfmu.errors import ResultWarning
 from mbfmu.fmu.recipe import known_recipes, read_recipe
 from mbfmu.model import Block, Sampled, System
 from mbfmu.model.library import known_models
@@ -57,6 +59,8 @@ def test_the_closed_loop_example_holds_the_pose_and_rolls_back_exactly() -> None
 
 STEPS = {"andrews": 1e-4}
 """Steps of models that move too fast for the default, s."""
+UNRESOLVED = {"beam_pendulum", "excavator_flexible", "misaligned_four_bar", "pile", "princeton_beam", "robot"}
+"""Models with elastic modes, contacts or a sudden start that the default step does not resolve, as their runs report."""
 FEWER: dict[str, dict[str, Any]] = {"pile": {"N": 6}}
 """Values of models that take minutes to compile as they are."""
 
@@ -66,7 +70,11 @@ def test_every_model_exports_passes_the_check_and_runs(name: str, tmp_path: Path
     model = mbfmu.load(name, FEWER.get(name))
     path = mbfmu.export(model, tmp_path / f"{name}.fmu", step=STEPS.get(name, 1e-3))
     assert mbfmu.check(path) == []
-    result = mbfmu.simulate(path, 0.1)
+    reported: AbstractContextManager[Any] = nullcontext()
+    if name in UNRESOLVED:
+        reported = pytest.warns(ResultWarning, match="error of")
+    with reported:
+        result = mbfmu.simulate(path, 0.1)
     assert np.all(np.isfinite(result.values))
     if not isinstance(model, Block | Sampled):
         assert result["constraint.position"].max() < 1e-12
