@@ -60,7 +60,7 @@ def test_the_closed_loop_example_holds_the_pose_and_rolls_back_exactly() -> None
 STEPS = {"andrews": 1e-4}
 """Steps of models that move too fast for the default, s."""
 UNRESOLVED = {"beam_pendulum", "excavator_flexible", "misaligned_four_bar", "pile", "princeton_beam", "robot"}
-"""Models with elastic modes, contacts or a sudden start that the default step does not resolve, as their runs report."""
+"""Models with elastic modes, contacts or a sudden start that the default step does not resolve; their runs say so."""
 FEWER: dict[str, dict[str, Any]] = {"pile": {"N": 6}}
 """Values of models that take minutes to compile as they are."""
 
