@@ -139,7 +139,7 @@ def test_the_misaligned_four_bar_moves_through_the_positions_at_rest_of_exact_be
     reference = json.loads((REFERENCES / "misaligned_four_bar.json").read_text())
     crank, rest = np.array(reference["crank"]), np.array(reference["rest"])
     model = mbfmu.load("misaligned_four_bar", {"shear": shear})
-    run = mbfmu.simulate(model, stop=10.5, step=5e-3, output_interval=0.01)
+    run = mbfmu.simulate(model, stop=10.5, step=5e-3, output_interval=0.01, error_samples=0)
     found = np.column_stack([CubicSpline(run.time, run[name])(np.radians(crank) / 0.6) for name in reference["names"]])
     away = np.abs(crank % 180 - 90) > 5
     largest = np.abs(found - rest)[away].max(axis=0)

@@ -30,7 +30,9 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
     h^2 lambda_i and h mu_i; v_i follows from the first equation. First-order states are collocated at the same nodes,
     z_i = z_n + h sum_j a_ij z'_j, with (z_i - z_n) / nominal unknown: the method is stiffly accurate and L-stable for
     them too. A block has these equations alone (Hairer & Wanner, IV.5 and IV.8). State x = [q; v; z; lambda]. Newton's
-    method linearises once a step, and falls into one system for each eigenvalue of D, see `decoupled`.
+    method linearises once a step, and falls into one system for each eigenvalue of D, see `decoupled`. That leaves out
+    the derivative of C v, by which loops pass a pose where their constraints lose rank: those without states and forces
+    that may be stiff are solved for with the whole matrix.
 
     Args:
         dae: the equations.
@@ -50,7 +52,10 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
     moved, acceleration = over_mass(P0.T), over_mass(problem.force(qn, vn, zn, t) - C0.T @ lambda_n)
     once = ca.vertcat(*moved.nonzeros(), ca.densify(acceleration))
     symbols = ca.SX.sym("once", once.numel())
-    off, an = ca.SX(moved.sparsity(), symbols[: moved.nnz()]), symbols[moved.nnz() :]
+    decoupled = n_z > 0 or dae.equations.resisting or not m
+    off, an = moved, acceleration
+    if decoupled:
+        off, an = ca.SX(moved.sparsity(), symbols[: moved.nnz()]), symbols[moved.nnz() :]
 
     Z = [ca.SX.sym(f"Z{i}", n) for i in range(s)]
     Zz = [ca.SX.sym(f"Zz{i}", n_z) for i in range(s)]
@@ -102,7 +107,7 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
             collocated=Collocated(
                 D, n, m, m + k, m + k, start=ca.vertcat(qn, h * vn, h**2 * an, h**2 * lambda_n, zn),
                 off=off, once=once, symbols=symbols, linearised=linearised,
-            ),
+            ) if decoupled else None,
         ),
         read=ca.Function("read", [x, problem.p, t], [qn, vn, zn]),
         short=SHORT,
