@@ -60,12 +60,11 @@ def test_in_the_end_the_motors_carry_the_weight_of_the_arm() -> None:
 @pytest.mark.further
 def test_an_arm_with_its_drives_inside_is_what_its_coupled_halves_come_to(tmp_path: Path) -> None:
     soft = {"gear1.c": 3e4, "gear1.b": 15.0}  # a stiff gear between two FMUs takes steps of microseconds
-    machine = mbfmu.load("robot_arm_drives", {"N": 1, "path1.T": 0.2, "path1.t_0": 0.02, **soft})
-    assert isinstance(machine, System)
+    machine = axes.load("robot_arm_drives", {"N": 1, "path1.T": 0.2, "path1.t_0": 0.02, **soft})
     cut = split.way(machine, "arm", {"drives": axes.blocks(machine)}, tmp_path)
     assert set(cut.wires) == {
-        Wire("arm.joint1.w", "drives.gear1.w_2"),
-        Wire("drives.gear1.tau_2", "arm.joint1.tau"),
+        Wire("arm.joint1.w", "drives.gear1.w_2", 1.0),
+        Wire("drives.gear1.tau_2", "arm.joint1.tau", 1.0),
     }
     study = replace(
         axes.STUDIES["arm"],

@@ -95,7 +95,7 @@ def test_the_pendulum_of_beams_falls_as_the_inextensible_beam_does() -> None:
     errors = []
     for number in (1, 4):
         ways: dict[str, Any] = {"stepper": "generalized_alpha", "step": 1e-3, "output_interval": 0.1}
-        run = mbfmu.simulate(mbfmu.load("beam_pendulum", {"number": number}), stop=0.8, **ways)
+        run = mbfmu.simulate(mbfmu.load("beam_pendulum", {"number": number}), stop=0.8, error_samples=0, **ways)
         found = np.stack([run[f"beam{number}.frame_b.r_0[{k}]"] for k in (1, 2)], axis=1)
         errors.append(np.abs(found - tip).max())
         assert np.ptp(run["energy.total"]) < 2e-5

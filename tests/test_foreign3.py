@@ -66,7 +66,7 @@ def both(name: str) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("name", thorough([(name,) for name in MODELS], lambda name: name in {"top", "ball"}))
 def test_both_versions_are_simulated_to_the_same_bits(name: str) -> None:
-    two, three = (mbfmu.simulate(path, 0.2, inputs=INPUTS.get(name)) for path in both(name))
+    two, three = (mbfmu.simulate(path, 0.1, inputs=INPUTS.get(name)) for path in both(name))
     assert two.names == three.names
     assert two.units == three.units
     assert two.roles == three.roles

@@ -7,7 +7,7 @@ its error at half of the step differs by less than 1e-14.
 Run: python -m examples.coupled.axes [--plot FILE]
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,9 +28,9 @@ KINDS = {"platform": ("valve", "cylinder"), "arm": ("loop", "motor", "gear")}
 WINDOWS = {"platform": (0.2, 5.0, 1e-11, 1e-1), "arm": (0.02, 1.2, 1e-13, 1e-2)}
 
 
-def load(model: str) -> System:
+def load(model: str, values: Mapping[str, Any] | None = None) -> System:
     """Return a machine whose calculated values are numbers: a part has not all that they follow from."""
-    machine = mbfmu.load(model)
+    machine = mbfmu.load(model, values)
     assert isinstance(machine, System)
     prepared = prepare(machine, "direct", None, 1e-3)
     outline, dae = prepared.outline, prepared.dae
