@@ -15,8 +15,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 import mbfmu
 from benchmarks.conditions import conditions
 from mbfmu.base.result import Result
@@ -24,7 +22,7 @@ from mbfmu.errors import MbfmuError
 from mbfmu.model import Distance, Model
 from mbfmu.model.library import known_models
 from mbfmu.prepared.settings import STEP
-from mbfmu.run.resolved import ranges
+from mbfmu.run.resolved import ranges, relative_errors
 
 MODELS = (
     "two_link", "slider_crank", "four_bar", "crane", "driven_pendulum", "pendulum", "cart_pendulum", "heavy_top",
@@ -56,8 +54,7 @@ class Comparison(NamedTuple):
 
 def true_error(run: Result, exact: Result) -> float:
     """Return the largest difference of two runs in what a run estimates, relative to its ranges."""
-    errors = (np.abs(run[name] - exact[name]).max() / size for name, size in ranges(run).items())
-    return max(map(float, errors), default=math.nan)
+    return max(relative_errors(run, exact, ranges(run)).values(), default=math.nan)
 
 
 def random_mechanisms(count: int) -> Iterator[tuple[str, Model]]:

@@ -9,7 +9,7 @@ import pytest
 from masters import needs_loader
 
 import mbfmu
-from benchmarks import fmus, ours, peers, pile
+from benchmarks import fmus, iftomm, ours, peers, pile
 from benchmarks.case import Case, End, damping
 from benchmarks.judge import energy, poses, residuals
 from benchmarks.machines import Machine, without
@@ -293,3 +293,18 @@ def test_solvers_of_others_follow_mbfmus_equations_of_a_machine_with_oil_to_the_
     assert min(errors.values()) > 0
     (order_8,) = (case for case in machine_cases(machine, ("projected",)) if case.scheme == "projected order=8")
     assert order_8.run(1e-3).error < 1e-6
+
+
+@pytest.mark.further
+@pytest.mark.parametrize("problem", iftomm.PROBLEMS, ids=lambda problem: problem.name)
+def test_the_problems_of_the_library_of_benchmarks_are_solved_to_a_millionth(problem: iftomm.Problem) -> None:
+    run = iftomm.course(problem, iftomm.prepared(problem, problem.step))
+    assert iftomm.accuracy(problem, run) < 1e-6
+
+
+@pytest.mark.further
+def test_the_platform_of_a_peer_falls_as_that_of_the_library_does() -> None:
+    platform = pytest.importorskip("benchmarks.peers.mujoco_stewart")
+    system = mbfmu.load("stewart")
+    ours = mbfmu.simulate(system, 0.2, step=1e-3, output_interval=0.2)
+    assert platform.run(system, 1e-3, 200)[1] == pytest.approx(ours["leg1.s"][-1], abs=1e-6)

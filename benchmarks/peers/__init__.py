@@ -9,7 +9,7 @@ from importlib import import_module
 from benchmarks.case import Case
 from benchmarks.task import Task
 
-PEERS = ("pinocchio", "mujoco", "exudyn", "drake", "scipy", "sundae")
+PEERS = ("pinocchio", "pinocchio_generated", "mujoco", "exudyn", "drake", "scipy", "sundae")
 TOUCHING = ("mujoco", "exudyn", "drake", "pinocchio")
 """Peers that know contacts: a second module each, such as ``mujoco_contacts``."""
 PILING = ("mujoco", "exudyn", "drake", "pinocchio")

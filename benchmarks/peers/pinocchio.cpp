@@ -3,6 +3,8 @@
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/constrained-dynamics.hpp>
 
+#include "pinocchio_tree.hpp"
+
 using namespace pinocchio;
 using Eigen::VectorXd;
 
@@ -27,29 +29,12 @@ SE3 point(const double *r) { return SE3(Eigen::Matrix3d::Identity(), Eigen::Vect
 
 extern "C" {
 
-// links: 12 numbers each: parent, kind (0 1 2: hinge about x y z; 3: slides along x), anchor in the parent (3), mass,
-// centre of mass (3), diagonal of the inertia about it (3). pins: 8 numbers each: link, point (3), link,
-// point (3); -1 is the world. kp, kd: Baumgarte's gains.
+// links, gravity: see pinocchio_tree.hpp. pins: 8 numbers each: link, point (3), link, point (3); -1 is the world.
+// kp, kd: Baumgarte's gains.
 void *make(const double *links, int n_links, const double *pins, int n_pins, const double *gravity, double kp,
            double kd) {
     auto *m = new Mechanism;
-    for (int i = 0; i < n_links; ++i) {
-        const double *l = links + 12 * i;
-        const JointIndex parent = JointIndex(l[0] + 1);
-        const SE3 at = point(l + 2);
-        const std::string name = "joint" + std::to_string(i);
-        JointIndex id = 0;
-        switch (int(l[1])) {
-            case 0: id = m->model.addJoint(parent, JointModelRX(), at, name); break;
-            case 1: id = m->model.addJoint(parent, JointModelRY(), at, name); break;
-            case 2: id = m->model.addJoint(parent, JointModelRZ(), at, name); break;
-            default: id = m->model.addJoint(parent, JointModelPX(), at, name);
-        }
-        const Eigen::Vector3d inertia(l[9], l[10], l[11]);
-        m->model.appendBodyToJoint(
-            id, Inertia(l[5], Eigen::Vector3d(l[6], l[7], l[8]), Symmetric3(Eigen::Matrix3d(inertia.asDiagonal()))));
-    }
-    m->model.gravity.linear() << gravity[0], gravity[1], gravity[2];
+    m->model = tree(links, n_links, gravity);
     m->data = Data(m->model);
     for (int i = 0; i < n_pins; ++i) {
         const double *p = pins + 8 * i;

@@ -1,10 +1,15 @@
-// Explicit Runge-Kutta steps around the accelerations that Pinocchio generated; N: number of coordinates.
+// Explicit Runge-Kutta steps around the accelerations that Pinocchio generated. N: number of coordinates; S: of stages.
+#include <stdlib.h>
+
 int acceleration(const double **arg, double **res, long long *iw, double *w, int memory);
 int acceleration_work(long long *, long long *, long long *, long long *);
 
 // n steps of length h of the method (A, b) with s stages; q and v are changed in place.
 void run(double *q, double *v, const double *A, const double *b, int s, double h, long n) {
-    double x[S][N], w[S][N], a[S][N], scratch[W];
+    double x[S][N], w[S][N], a[S][N];
+    long long size;
+    acceleration_work(0, 0, 0, &size);
+    double *scratch = malloc((size_t)(size + 1) * sizeof *scratch);
     for (long k = 0; k < n; ++k) {
         for (int i = 0; i < s; ++i) {
             for (int m = 0; m < N; ++m) {
@@ -29,4 +34,5 @@ void run(double *q, double *v, const double *A, const double *b, int s, double h
                 v[m] += h * b[i] * a[i][m];
             }
     }
+    free(scratch);
 }

@@ -16,10 +16,10 @@ from mbfmu.analysis.compared import (
     ComparedMotion,
     ComparisonTask,
     distance,
+    nearest_steps,
     reference,
     relative_error,
     run,
-    step_count,
 )
 from mbfmu.base.arguments import checked
 from mbfmu.base.files import ending_of, write_aside
@@ -248,7 +248,7 @@ def _shorten(
 
 def _points(stop: float, steps: Sequence[float]) -> int:
     """Return the number of times, at equal distances, that the ends of some steps of all lengths have in common."""
-    common = math.gcd(*(step_count(stop, h) for h in steps))
+    common = math.gcd(*(nearest_steps(stop, h) for h in steps))
     return max(points for points in range(1, min(common, POINTS) + 1) if common % points == 0)
 
 

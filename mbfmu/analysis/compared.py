@@ -12,12 +12,12 @@ import numpy.typing as npt
 from mbfmu.errors import StepError
 from mbfmu.fmu.failures import facts
 from mbfmu.kernel import vector
-from mbfmu.kernel.runtime import OK, count
+from mbfmu.kernel.runtime import OK, fewest_steps
 from mbfmu.model import Model
 from mbfmu.prepared.prepare import Prepared, prepare
 from mbfmu.run.drives import Drives
 from mbfmu.run.inputs import Course, formulas
-from mbfmu.run.resolved import sizes
+from mbfmu.run.resolved import relative_errors, sizes
 
 Array = npt.NDArray[np.float64]
 REFERENCES: tuple[tuple[str, dict[str, Any]], ...] = (("projected", {"order": 8}), ("radau", {"stages": 5}))
@@ -57,7 +57,7 @@ class ComparisonTask:
         return prepare(self.system, name, options, h, coordinates=self.coordinates, formulas=formulas(self.inputs))
 
 
-def step_count(stop: float, h: float) -> int:
+def nearest_steps(stop: float, h: float) -> int:
     """Return the number of equal steps of about h, s, to a time, s."""
     return max(1, round(stop / h))
 
@@ -95,7 +95,7 @@ def run(prepared: Prepared, task: ComparisonTask, h: float, repeats: int) -> Com
     Raises:
         StepError: a step has no solution.
     """
-    outline, n, stop, points = prepared.outline, step_count(task.stop, h), task.stop, task.points
+    outline, n, stop, points = prepared.outline, nearest_steps(task.stop, h), task.stop, task.points
     kernel, p = prepared.kernel, vector(outline.p_default())
     drives = Drives(outline, task.inputs, np.linspace(0.0, stop, points + 1), stop / n)
     x0, begun = kernel.initialize(vector(outline.s_default()), drives.at(0.0), p, 0.0, stop / n)
@@ -109,7 +109,7 @@ def run(prepared: Prepared, task: ComparisonTask, h: float, repeats: int) -> Com
         x, spent = x0, 0.0
         for k in range(points):
             for t, t1, u, du in drives.between(k):
-                steps = count(t1 - t, stop / n)
+                steps = fewest_steps(t1 - t, stop / n)
                 begin = clock.perf_counter()
                 end, status = kernel.advance(x, u, du, p, t, (t1 - t) / steps, steps)
                 spent += clock.perf_counter() - begin
@@ -173,5 +173,4 @@ def distance(a: ComparedMotion, b: ComparedMotion) -> float:
 
 def relative_error(course: ComparedMotion, exact: ComparedMotion) -> float:
     """Return the largest error of what is measured, relative to its range."""
-    parts = (np.abs(course.measured[name] - exact.measured[name]).max() / size for name, size in exact.sizes.items())
-    return max(map(float, parts), default=math.nan)
+    return max(relative_errors(course.measured, exact.measured, exact.sizes).values(), default=math.nan)

@@ -154,11 +154,11 @@ def move(
     """Return the state and status after a span, in equal steps of at most `step` or in steps chosen for a tolerance."""
     if tolerance:
         return kernel.control(x, u, du, p, t, span, step, tolerance)  # type: ignore[no-any-return]
-    n = count(span, step)
+    n = fewest_steps(span, step)
     return kernel.advance(x, u, du, p, t, span / n, n)  # type: ignore[no-any-return]
 
 
-def count(span: float, longest: float) -> int:
+def fewest_steps(span: float, longest: float) -> int:
     """Return the number of equal steps, each at most `longest`, that a span takes."""
     return max(1, math.ceil(span / longest * (1 - CLOSE)))
 

@@ -23,7 +23,7 @@ from mbfmu.base.formats import FORMATS, is_table, read_columns
 from mbfmu.base.result import read_table
 from mbfmu.errors import UsageError, nearest
 from mbfmu.kernel.limits import CLOSE
-from mbfmu.kernel.runtime import count
+from mbfmu.kernel.runtime import fewest_steps
 from mbfmu.model.expression import Expression
 from mbfmu.model.variable_type import VALUES_OF, is_value
 from mbfmu.prepared.settings import InputFunction, InputValue
@@ -409,6 +409,6 @@ def pieces(given: Iterable[Course], start: float, end: float, longest: float, di
         return times
     bounds = [start]
     for begin, stop in pairwise(times):
-        n = count(stop - begin, longest)
+        n = fewest_steps(stop - begin, longest)
         bounds += [begin + (stop - begin) * k / n for k in range(1, n)] + [stop]
     return bounds

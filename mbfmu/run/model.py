@@ -14,7 +14,7 @@ from mbfmu.errors import StartError, StepError, UsageError
 from mbfmu.fmu.failures import facts
 from mbfmu.kernel import Status, vector
 from mbfmu.kernel.errors import begun, estimated
-from mbfmu.kernel.runtime import OK, UNFINISHED, count
+from mbfmu.kernel.runtime import OK, UNFINISHED, fewest_steps
 from mbfmu.prepared.failures import not_finite
 from mbfmu.prepared.prepare import Prepared, check_steps
 from mbfmu.prepared.settings import OFTEN
@@ -194,7 +194,7 @@ def _moved(
     The arguments are those of `runtime.move`; `told` is called between two calls with the time reached, s.
     """
     kernel, step, tolerance = prepared.kernel, prepared.step, prepared.tolerance
-    substeps, done, n = 0.0, 0.0, count(span, step)
+    substeps, done, n = 0.0, 0.0, fewest_steps(span, step)
 
     def later() -> Any:
         return vector([a + b * done for a, b in zip(u, du, strict=True)]) if done else u

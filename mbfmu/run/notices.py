@@ -11,7 +11,7 @@ from mbfmu.dae.energy import STORED, Conserved
 from mbfmu.kernel import vector
 from mbfmu.kernel.failure import Quantity
 from mbfmu.kernel.limits import HOPELESS, INSIDE, NOTICEABLE
-from mbfmu.kernel.runtime import OK, Energy, count
+from mbfmu.kernel.runtime import OK, Energy, fewest_steps
 from mbfmu.prepared.outline import Outline
 from mbfmu.prepared.prepare import Prepared
 
@@ -82,7 +82,7 @@ def _step_notices(prepared: Prepared, stands: Sequence[Stand], p: Any, steps: in
         steps: number of steps of the run.
         interval: time between communication points, s.
     """
-    step = interval / count(interval, prepared.step)
+    step = interval / fewest_steps(interval, prepared.step)
     others = np.linspace(0, len(stands) - 1, min(MOST_TRIED, steps // STEPS_TRIED) + 2)[1:]
     k = _most_changed([item.x for item in stands])
     within = _replayed(prepared.kernel, stands[k], stands[k + 1].t, p, step)
@@ -105,7 +105,7 @@ def _most_changed(states: Sequence[Any]) -> int:
 def _replayed(kernel: Any, first: Stand, end: float, p: Any, step: float) -> list[Stand]:
     """Return where a motion stands step by step up to a time, its inputs held; at most so many steps as are kept."""
     stands, still = [first], vector([0.0] * len(first.u))
-    n = min(count(end - first.t, step), MOST_STANDS)
+    n = min(fewest_steps(end - first.t, step), MOST_STANDS)
     for k in range(n):
         x, status = kernel.advance(stands[-1].x, first.u, still, p, stands[-1].t, step, 1)
         if status.code != OK:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,9 @@ CAUTION = 0.5
 """Part of the tolerance at which the next step aims, as errors do not fall exactly with the order."""
 LONGER, SHORTER = 2.0, 1 / 64
 """Largest and least ratio of the step that is tried next to the one before."""
+
+Values: TypeAlias = Mapping[str, npt.NDArray[np.float64]]
+Courses: TypeAlias = Result | Values
 
 
 def resolved(run: Callable[[float], Result], step: float, order: int, tolerance: float) -> Result:
@@ -57,14 +61,24 @@ def error_by(whole: Result, halves: Result, order: int) -> RunError:
         halves: that with half the step.
         order: of the stepper.
     """
-    part, sizes = 2**order / (2**order - 1), ranges(whole)
-    amounts = {name: part * np.abs(whole[name] - halves[name]) for name in sizes}
-    relative = {name: float(amounts[name].max()) / size for name, size in sizes.items()}
-    if not relative:
+    part, spans = 2**order / (2**order - 1), ranges(whole)
+    errors = {name: part * error for name, error in relative_errors(whole, halves, spans).items()}
+    if not errors:
         return RunError()
-    worst = max(relative, key=lambda name: math.inf if math.isnan(relative[name]) else relative[name])
-    time = float(whole.time[int(amounts[worst].argmax())])
-    return RunError(relative[worst], worst, time, {name: float(item.max()) for name, item in amounts.items()})
+    worst = max(errors, key=lambda name: math.inf if math.isnan(errors[name]) else errors[name])
+    time = float(whole.time[int(np.abs(whole[worst] - halves[worst]).argmax())])
+    return RunError(errors[worst], worst, time, {name: error * spans[name] for name, error in errors.items()})
+
+
+def relative_errors(run: Courses, exact: Courses, spans: Mapping[str, float]) -> dict[str, float]:
+    """Return the largest error of each variable over a run, relative to its range.
+
+    Args:
+        run: values over the time by name, shape (n_t,).
+        exact: those of the exact motion.
+        spans: what errors are relative to by name, see `sizes`.
+    """
+    return {name: float(np.abs(run[name] - exact[name]).max()) / span for name, span in spans.items()}
 
 
 def ranges(run: Result) -> Mapping[str, float]:
@@ -72,7 +86,7 @@ def ranges(run: Result) -> Mapping[str, float]:
     return sizes({name: run[name] for name in run.error.by_variable if name in run.names}, run.units)
 
 
-def sizes(courses: Mapping[str, npt.NDArray[np.float64]], units: Mapping[str, str]) -> Mapping[str, float]:
+def sizes(courses: Values, units: Mapping[str, str]) -> Mapping[str, float]:
     """Return what the errors of variables are relative to, by name: a range next to none of its unit does not count.
 
     Args:

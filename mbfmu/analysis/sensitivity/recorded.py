@@ -15,7 +15,7 @@ import numpy.typing as npt
 from mbfmu.errors import StepError
 from mbfmu.kernel import vector
 from mbfmu.kernel.differentiated import Recording, StepWeights, address
-from mbfmu.kernel.runtime import NOT_CONVERGED, OK, count
+from mbfmu.kernel.runtime import NOT_CONVERGED, OK, fewest_steps
 from mbfmu.run.drives import Drives
 
 Array = npt.NDArray[np.float64]
@@ -88,7 +88,7 @@ def spans(whole: Sequence[InputLine], step: float) -> list[EqualSteps]:
     """Return the steps of a run; step: the longest, s."""
     spans = []
     for index, (_, t, end, u, du) in enumerate(whole):
-        n = count(end - t, step)
+        n = fewest_steps(end - t, step)
         spans.append(EqualSteps(index, t, (end - t) / n, 0, n, u, du))
     return spans
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from mbfmu.errors import MbfmuError
 from mbfmu.kernel import vector
 from mbfmu.kernel.many import Many
-from mbfmu.kernel.runtime import count
+from mbfmu.kernel.runtime import fewest_steps
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.run.drives import Drives
 from mbfmu.run.inputs import Course
@@ -44,7 +44,7 @@ class Together:
     @property
     def possible(self) -> bool:
         """Whether instances go in lanes, and in calls of as many steps as alone."""
-        longest = count(float(np.diff(self.points).max()), self._prepared.step)
+        longest = fewest_steps(float(np.diff(self.points).max()), self._prepared.step)
         return longest <= CALL and Many(self._library, LEAST, 1).in_lanes
 
     def run(self, s: Array, p: Array, names: Sequence[str]) -> tuple[Array, npt.NDArray[np.bool_]]:
