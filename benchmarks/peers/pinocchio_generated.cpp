@@ -6,9 +6,9 @@
 
 #include "pinocchio_tree.hpp"
 
-// Writes the function `acceleration` of q and v, without torques, to the file; links and gravity as in
-// pinocchio_tree.hpp.
-extern "C" void generate(const double *links, int n_links, const double *gravity, const char *path) {
+// Writes the function `acceleration` of q and v, without torques, to the file acceleration.c of a folder, whose name
+// ends with a slash; links and gravity as in pinocchio_tree.hpp.
+extern "C" void generate(const double *links, int n_links, const double *gravity, const char *folder) {
     using casadi::SX;
     using Vector = Eigen::Matrix<SX, Eigen::Dynamic, 1>;
     const pinocchio::ModelTpl<SX> model = tree(links, n_links, gravity).cast<SX>();
@@ -24,5 +24,7 @@ extern "C" void generate(const double *links, int n_links, const double *gravity
     const Vector &a_ = pinocchio::aba(model, data, q_, v_, tau, pinocchio::Convention::LOCAL);
     SX a(n, 1);
     for (int i = 0; i < n; ++i) a(i) = a_[i];
-    casadi::Function("acceleration", {q, v}, {a}, casadi::Dict{{"cse", true}}).generate(path);
+    casadi::CodeGenerator code("acceleration.c");
+    code.add(casadi::Function("acceleration", {q, v}, {a}, casadi::Dict{{"cse", true}}));
+    code.generate(folder);
 }

@@ -46,10 +46,10 @@ def loop(tree: tuple[tuple[float, ...], ...], gravity: Vector3) -> ctypes.CDLL:
     """Return the loop around the accelerations of a tree, see `rows`."""
     links = np.array(tree)
     with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder) / "acceleration.c"
-        generator().generate(at(links), len(links), at(np.array(gravity)), str(written).encode())
+        generator().generate(at(links), len(links), at(np.array(gravity)), f"{folder}/".encode())
         sizes = [f"-DN={len(links)}", f"-DS={len(RK4.b)}"]
-        made = built("pinocchio-generated", [COMPILER, "-x", "c", *OPTIONS, *sizes, str(LOOP)], [written])
+        command = [COMPILER, "-x", "c", *OPTIONS, *sizes, str(LOOP)]
+        made = built("pinocchio-generated", command, [Path(folder) / "acceleration.c"])
     loaded = ctypes.CDLL(str(made))
     loaded.run.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_int, ctypes.c_double, ctypes.c_long]
     return loaded
