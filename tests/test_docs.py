@@ -35,48 +35,17 @@ CLOSE, TINY = 1e-4, 1e-12
 a block, `<!-- numbers to 5 % -->`, sets another relative bound, for timings and round-off alone."""
 QUICK = ("modelling", "import", "from_other_tools", "index")
 """Pages whose code is run by default; that of the others takes longer, and the features that it shows have tests."""
+UNRUN = {"check", "install", "native"}
+"""Pages whose code needs an FMU of the reader, an installation, or compilers for other platforms."""
+CODED = sorted(
+    path.stem
+    for path in (ROOT / "docs").glob("*.md")
+    if path.stem not in UNRUN and re.search(r"^ *```(sh|python)\n", path.read_text(encoding="utf-8"), re.MULTILINE)
+)
 RUN = (
     *(f"docs/{name}.md" for name in QUICK),
-    pytest.param("docs/excavator_machine.md", marks=pytest.mark.represented),
     pytest.param("README.md", marks=pytest.mark.further),
-    *(
-        pytest.param(f"docs/{name}.md", marks=pytest.mark.represented)
-        for name in (
-            *(
-                "python",
-                "tutorial",
-                "excavator",
-                "sweep",
-                "actuators",
-                "machines",
-                "steppers",
-                "couplings",
-                "extending",
-            ),
-            *(
-                "view",
-                "fit",
-                "linearize",
-                "modes",
-                "kinematics",
-                "equations",
-                "equilibrium",
-                "fmu",
-                "contacts",
-                "exchange",
-                "flexible",
-                "cars",
-                "masters",
-                "rail",
-                "forces",
-                "slow",
-                "choose_fmu",
-                "simulink",
-                "dymola",
-                "realtime",
-            ),
-        )
-    ),
+    *(pytest.param(f"docs/{name}.md", marks=pytest.mark.represented) for name in CODED if name not in QUICK),
 )
 """Pages whose code is run, block by block in one folder."""
 TYPES = {"Model", "Value", "Vector"}

@@ -102,9 +102,9 @@ def test_a_page_names_only_options_of_steppers_that_exist() -> None:
 
 def defaults() -> dict[str, str]:
     """Return the model of each row of the guide to steppers with the default in bold, and that default."""
-    head = next(row for row in rows("docs/steppers.md") if row[0] == "model")
+    head = next(row for row in rows("docs/choose_stepper.md") if row[0] == "model")
     shown = {}
-    for row in table_of("docs/steppers.md", "model"):
+    for row in table_of("docs/choose_stepper.md", "model"):
         bold = [name.strip("`") for name, cell in zip(head, row, strict=True) if cell.startswith("**")]
         if bold:
             shown[row[0].split("`")[1]] = bold[0]
@@ -157,7 +157,7 @@ AVOIDED = {
 
 def prose_of_the_manual() -> str:
     """Return the text of the pages without code and addresses, but for records and the generated table of rules."""
-    pages = [*(path for path in (ROOT / "docs").glob("*.md") if path.stem != "check"), ROOT / "README.md"]
+    pages = [*(path for path in (ROOT / "docs").glob("*.md") if path.stem != "rules"), ROOT / "README.md"]
     text = "\n".join(CODE.sub("", path.read_text(encoding="utf-8")) for path in pages)
     return re.sub(r"\]\([^)]*\)", "]", INLINE.sub("", text))
 

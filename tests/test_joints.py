@@ -779,13 +779,13 @@ def test_every_joint_of_the_library_is_tested_here() -> None:
 
 
 def test_the_guide_names_every_component() -> None:
-    text = (ROOT / "docs" / "modelling.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "components.md").read_text(encoding="utf-8")
     assert not {name for name in set(kinds()) - BASES if f"`{name}" not in text and f"`{name}`" not in text}
 
 
 def test_the_guides_own_components_do_what_it_says(tmp_path: Path) -> None:
     """A bead slides down a parabolic wire against the wind; its sensor shows how fast."""
-    text = (ROOT / "docs" / "modelling.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     code = next(block for block in text.split("```python\n")[1:] if "def bead" in block).split("```")[0]
     (tmp_path / "bead.py").write_text(code, encoding="utf-8")
     system = mbfmu.load(tmp_path / "bead.py")

@@ -262,7 +262,7 @@ def test_a_file_says_what_the_call_says(path: Path, train: dict[str, Path]) -> N
 
 
 def test_the_file_in_the_guide_is_a_coupling(train: dict[str, Path], tmp_path: Path) -> None:
-    guide = (ROOT / "docs" / "couplings.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs" / "ssp.md").read_text(encoding="utf-8")
     (tmp_path / "train.toml").write_text(guide.split("```toml\n")[1].split("```")[0], encoding="utf-8")
     found = read_coupling(tmp_path / "train.toml")
     assert found.connections == CONNECTIONS
