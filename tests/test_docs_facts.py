@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import runpy
 import shlex
 from collections.abc import Iterator
 from functools import cache
@@ -156,8 +157,11 @@ AVOIDED = {
 
 
 def prose_of_the_manual() -> str:
-    """Return the text of the pages without code and addresses, but for records and the generated table of rules."""
-    pages = [*(path for path in (ROOT / "docs").glob("*.md") if path.stem != "rules"), ROOT / "README.md"]
+    """Return the text of the pages without code and addresses, but for records and the pages that are made of help texts and rules."""
+    pages = [
+        *(path for path in (ROOT / "docs").glob("*.md") if path.stem not in {"commands", "rules"}),
+        ROOT / "README.md",
+    ]
     text = "\n".join(CODE.sub("", path.read_text(encoding="utf-8")) for path in pages)
     return re.sub(r"\]\([^)]*\)", "]", INLINE.sub("", text))
 
@@ -176,10 +180,10 @@ def test_sentences_of_the_manual_are_short() -> None:
     assert sum(counts) / len(counts) < 16
 
 
-def test_every_command_has_a_row_with_its_example_in_the_reference_of_the_command_line() -> None:
-    shown = {row[0].strip("`"): row[2] for row in rows("docs/commands.md") if len(row) == 3}
-    for name in options():
-        assert f"`{f'mbfmu {name} {EXAMPLES[name]}'.rstrip()}`" in shown[name]
+def test_the_page_on_the_command_line_is_made_of_the_help_of_the_commands() -> None:
+    """If a command changed: `python .ci/command_page.py`."""
+    space = runpy.run_path(str(ROOT / ".ci" / "command_page.py"))
+    assert space["PAGE"].read_text(encoding="utf-8") == space["page"]()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -45,7 +45,7 @@ def load(
             single function) that returns a `System`, a `LagrangianSystem` or a `Block`; a .toml file, which is data
             only (`docs/toml.md`); a .mo file of Modelica's multibody library, whose last model is read, or with
             ``FILE.mo:NAME`` the one named; the description of a robot: a .urdf or .xacro file, an .sdf file, or
-            the .xml file of MuJoCo, MJCF; or a file that another installed package reads (`docs/extending.md`).
+            the .xml file of MuJoCo, MJCF; or a file that another installed package reads (`docs/plugins.md`).
         values: by name, arguments of the .py file's function, such as a number of links, and parameters and start
             values of the model.
         free: names of start values that are only where the search begins, see `System.with_values`.

@@ -117,7 +117,7 @@ TABLE: tuple[Candidate, ...] = (
     ),
 )  # fmt: skip
 """The rows in the order in which they are tried. Those with states were chosen by time at equal error, measured over
-the library's machines (docs/steppers.md)."""
+the library's machines (docs/choose_stepper.md)."""
 
 
 def usual_stepper(dae: Dae, step: float) -> Usual:
