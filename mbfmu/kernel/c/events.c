@@ -11,12 +11,19 @@
 #define MOST_LEVELS 30  /* most halvings of a step in which a slip in space turns too far */
 #define CLOSEST 2.3e-16 /* relative width of the bracket of an event below which it is known to round-off */
 #define VANISHING 1e-18 /* part of a step below which an event comes at its beginning */
+#define NOISE 1e-8      /* guard, relative to its largest in the step, that is round-off once trials lessen it no more */
 
-/* The bracket of an event's time in a step: lengths of it, and the least guard there; it is above zero at `low`. */
+/* The bracket of an event's time in a step: lengths of it, and the least guard there; it is above zero at `low`. Where
+ * the guard begins at zero, as after the last event, it is the guard over the length instead, as the first zero is no
+ * event; then `low` is no length until a trial is above zero. */
 struct bracket {
     double low, high, at_low, at_high;
-    int side;      /* which end moved last: 1 that below, -1 that above */
-    int bracketed; /* if not, it begins at zero: the last event was that of this guard */
+    int side;              /* which end moved last: 1 that below, -1 that above */
+    int from_zero;         /* whether the guard begins at zero */
+    int bracketed;         /* whether `low` is a length */
+    double noise, nearest; /* the guard that may be round-off, and the least of all trials but 0 */
+    int idle;              /* number of the last trials that did not halve the nearest */
+    double begin;          /* length at which the guards over the length at `high` and before it vanish, if linear */
 };
 
 /* The least of the guards that are negative where `fallen` are. */
@@ -27,24 +34,42 @@ static double least(const double *values, const double *fallen) {
     return value;
 }
 
-/* The next length to try, by the rule of false position or else the middle; b->high if the bracket is closed. */
-static double next_trial(const struct bracket *b) {
-    if (!b->bracketed) return b->high / 4;
-    if (b->high - b->low <= CLOSEST * (b->high + 1e-300)) return b->high;
-    const double middle = b->high - b->at_high * (b->high - b->low) / (b->at_high - b->at_low);
-    return middle > b->low && middle < b->high ? middle : b->low + (b->high - b->low) / 2;
+/* The next length to try of a step from t, by the rule of false position, off both ends by round-off and more with each
+ * trial in vain; b->high if the bracket is closed: as narrow, or its end below zero by the guard's round-off. */
+static double next_trial(const struct bracket *b, double t) {
+    const double width = b->high - b->low, close = CLOSEST * (b->high + 1e-300);
+    if (width <= (b->bracketed ? close : CLOSEST * fabs(t))) return b->high;
+    if (!b->bracketed) {
+        const int ahead = b->begin > 0 && b->begin < b->high;
+        return ahead ? b->begin / 2 : b->high / (b->begin < 0 || b->idle > 1 ? 64 : 4);
+    }
+    const double above = -b->at_high * (b->from_zero ? b->high : 1);
+    if (b->idle > 1 && b->side == -1 && above <= fmin(b->noise, 4 * b->nearest)) return b->high;
+    const double middle = b->high - b->at_high * width / (b->at_high - b->at_low);
+    const double off = fmin(close * (double)(1LL << 4 * (b->idle < 12 ? b->idle : 12)), width / 2);
+    return fmax(b->low + off, fmin(middle, b->high - off));
 }
 
-/* Narrow the bracket by the least guard at a length. An end that stays twice counts half (the Illinois algorithm: Dowell &
- * Jarratt, BIT 11, 1971). */
-static void narrow(struct bracket *b, double middle, double value) {
+/* The part of the guard that an end keeps that stays twice, while the other goes from `before` to `value`. */
+static double kept(double value, double before) {
+    const double part = 1 - value / before;
+    return part > 0 ? part : 0.5;
+}
+
+/* Narrow the bracket by the least guard at a length. An end that stays twice counts less (Anderson & Bjorck, BIT 13,
+ * 1973). */
+static void narrow(struct bracket *b, double length, double guard) {
+    const double value = b->from_zero ? guard / length : guard;
+    b->idle = guard != 0 && fabs(guard) < b->nearest / 2 ? 0 : b->idle + 1;
+    if (guard != 0) b->nearest = fmin(b->nearest, fabs(guard));
     if (value >= 0) {
-        b->at_low = value, b->low = middle, b->bracketed = 1;
-        if (b->side == 1) b->at_high /= 2;
+        if (b->side == 1) b->at_high *= kept(value, b->at_low);
+        b->at_low = value, b->low = length, b->bracketed = 1;
         b->side = 1;
     } else {
-        b->at_high = value, b->high = middle;
-        if (b->side == -1) b->at_low /= 2;
+        b->begin = length - value * (b->high - length) / (b->at_high - value);
+        if (b->side == -1 && b->bracketed) b->at_low *= kept(value, b->at_high);
+        b->at_high = value, b->high = length;
         b->side = -1;
     }
 }
@@ -52,13 +77,15 @@ static void narrow(struct bracket *b, double middle, double value) {
 /* Find the first length of the step c found at which one of the fallen guards is negative, known to round-off, and take
  * the step up to there. m->guards are those at its beginning, and become those at its end. */
 static int locate(const struct call *c, int halves, struct event *e, double *length, struct memory *m) {
-    struct bracket b = {0, c->h, least(m->guards, e->fallen), least(e->fallen, e->fallen), 0, 0};
+    const double first = least(m->guards, e->fallen), last = least(e->fallen, e->fallen);
+    const double noise = NOISE * fmax(fabs(first), fabs(last));
+    struct bracket b = {0, c->h, first, last, 0, first <= 0, first > 0, noise, INFINITY, 0, 0};
     struct call part = *c;
     double now[GUARDS], taken = c->h;
     int code = OK;
-    b.bracketed = b.at_low > 0;
+    if (b.from_zero) b.at_high /= c->h;
     for (int trial = 0; trial < EVENT_TRIALS && code == OK; ++trial) {
-        part.h = next_trial(&b);
+        part.h = next_trial(&b, c->t);
         if (part.h <= b.low || part.h >= b.high || part.h <= c->h * VANISHING) break;
         code = reach(&part, halves, m);
         if (code != OK) break;
