@@ -311,7 +311,8 @@ class Switching:
     Args:
         plain: the equations before.
         memory: the entries of p for the modes.
-        guards: (q, v, z, u, p, t) -> numbers that are positive as long as the modes hold, shape (r_N + r_T + signed,).
+        guards: (q, v, z, a, lambda_, u, p, t) -> numbers that are positive as long as the modes hold, shape
+            (r_N + r_T + signed,).
         guard_names: what each of them belongs to, in words.
         turned: (q, v, q1, v1, p, t) -> how far a slip in space turns from one state to another, 1 where a step
             may not turn it further; 0 without any.

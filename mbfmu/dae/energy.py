@@ -69,7 +69,9 @@ def with_balance(dae: Dae) -> Dae:
     shown = dae.output(q, v, states, turned, a, lambda_, u, p, t)
     switching = dae.switching and replace(
         dae.switching,
-        guards=function("guards", list(symbols), dae.switching.guards(q, v, states, u, p, t)),
+        guards=function(
+            "guards", [q, v, z, a, lambda_, u, p, t], dae.switching.guards(q, v, states, a, lambda_, u, p, t)
+        ),
         carried=_carried(dae, q, v, z, p, t),
     )
     text = "kinetic and potential energy, plus losses, minus what was put in; 0 without errors of the steps"

@@ -74,7 +74,7 @@ def with_states(dae: Dae, indicators: bool = False) -> Dae:
     more = ca.vertcat(ca.vertcat(q, v, z)[indices], ca.vertcat(v, a, dae.equations.flow(q, v, z, u, p, t))[indices])
     signals = (*state_signals(dae), *rate_signals(dae))
     if indicators and dae.switching:
-        more = ca.vertcat(more, dae.switching.guards(q, v, z, u, p, t))
+        more = ca.vertcat(more, dae.switching.guards(q, v, z, a, lambda_, u, p, t))
         signals += indicator_signals(dae.switching.guard_names)
     output = merged("output", [q, v, z, turned, a, lambda_, u, p, t], [ca.densify(ca.vertcat(y, more))])
     return replace(dae, outputs=(*dae.outputs, *signals), output=output)

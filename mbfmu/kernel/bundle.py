@@ -180,6 +180,15 @@ class Bundle:
         return result
 
 
+def without_steps(bundle: Bundle) -> Bundle:
+    """Return a bundle for starts and outputs alone: its steps change nothing."""
+    step = bundle.formulas["step"].result
+    inputs = [ca.SX.sym(f"i{k}", step.sparsity_in(k)) for k in range(step.n_in())]
+    result = ca.Function(step.name(), inputs, [inputs[0][: step.numel_out(0)]])
+    still = FormulaFunctions((), (), (), (), result, ())
+    return replace(bundle, formulas={**bundle.formulas, "step": still}, estimate_order=0)
+
+
 def compose(dae: Dae, scheme: Scheme) -> Bundle:
     """Return the bundle of equations and a scheme made for them.
 
@@ -217,7 +226,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
         formulas["switch"] = _of_whole(dae, scheme, _functions("switch", switch_formula(dae)), False)
         if scheme.short:
             formulas["short"] = _of_whole(dae, scheme, _functions("short", _short(dae, scheme)), True)
-        guards = with_kept(dae, guards_of(dae, scheme), (0,), 2)
+        guards = with_kept(dae, guards_of(dae, scheme, stepping), (0,), 2)
         moved = with_kept(dae, _moved(dae, scheme), (0, 1), 2)
     # All functions with the sizes of what they take
     return Bundle(
@@ -292,20 +301,27 @@ def _observed(dae: Dae, stepping: list[Any]) -> Any:
         dae: the equations.
         stepping: the functions of ``begin`` and ``step``.
     """
-    shared = None
-    if operations(dae.acceleration) > LENGTHY:
-        shared = next((item for item in called(stepping) if item.name() == dae.acceleration.name()), None)
+    acceleration, shared = _acceleration(dae, stepping)
     kind = ca.MX if shared else ca.SX
     sizes = {"q": dae.n, "v": dae.n, "z": dae.n_z, "turned": dae.n_angles, "u": len(dae.inputs), "p": dae.n_p, "t": 1}
     q, v, z, turned, u, p, t = inputs = [kind.sym(*item) for item in sizes.items()]
-    states = (z,) if not shared or shared.n_in() == dae.acceleration.n_in() else ()
-    a, lambda_ = (shared or dae.acceleration)(q, v, *states, u, p, t)
+    a, lambda_ = acceleration(q, v, z, u, p, t)
     output = dae.output
     if shared:
         symbols = output.sx_in()
         output = merged("output", symbols, output.call(symbols))
     y = ca.vertcat(output(q, v, z, turned, a, lambda_, u, p, t), dae.bound_values(p))
     return (ca.Function if shared else merged)("observed", inputs, [ca.densify(y)])
+
+
+def _acceleration(dae: Dae, stepping: list[Any]) -> tuple[Callable[..., Any], bool]:
+    """Return (q, v, z, u, p, t) -> (a, lambda_), and whether it is one that the functions of a step call too."""
+    shared = None
+    if operations(dae.acceleration) > LENGTHY:
+        shared = next((item for item in called(stepping) if item.name() == dae.acceleration.name()), None)
+    if shared is None or shared.n_in() == dae.acceleration.n_in():
+        return shared or dae.acceleration, shared is not None
+    return lambda q, v, _, u, p, t: shared(q, v, u, p, t), True
 
 
 def _outputs(dae: Dae, scheme: Scheme, observed: Any) -> Any:
@@ -497,14 +513,19 @@ def _of_whole(dae: Dae, scheme: Scheme, inner: FormulaFunctions, short: bool) ->
     return _each(inner, whole)
 
 
-def guards_of(dae: Dae, scheme: Scheme) -> Any:
-    """Return the Function (x, u, p, t) of `Bundle.guards`, with modes at the end of p."""
+def guards_of(dae: Dae, scheme: Scheme, stepping: list[Any]) -> Any:
+    """Return the Function (x, u, p, t) of `Bundle.guards`, with modes at the end of p.
+
+    It may call the accelerations that some functions of a step call.
+    """
     assert dae.switching is not None
-    n_scheme = scheme.step.x.numel()
-    x, u = ca.SX.sym("x", n_scheme + dae.n_angles), ca.SX.sym("u", len(dae.inputs))
-    p, t = ca.SX.sym("p", dae.n_p), ca.SX.sym("t")
-    guards = dae.switching.guards(*scheme.read(x[:n_scheme], p, t), u, p, t)
-    return merged("guards", [x, u, p, t], [ca.densify(guards)])
+    acceleration, shared = _acceleration(dae, stepping)
+    kind, n_scheme = ca.MX if shared else ca.SX, scheme.step.x.numel()
+    x, u = kind.sym("x", n_scheme + dae.n_angles), kind.sym("u", len(dae.inputs))
+    p, t = kind.sym("p", dae.n_p), kind.sym("t")
+    q, v, z = scheme.read(x[:n_scheme], p, t)
+    guards = dae.switching.guards(q, v, z, *acceleration(q, v, z, u, p, t), u, p, t)
+    return (ca.Function if shared else merged)("guards", [x, u, p, t], [ca.densify(guards)])
 
 
 def _moved(dae: Dae, scheme: Scheme) -> Any:

@@ -31,7 +31,7 @@ def exchange(dae: Dae) -> Bundle:
         outputs=_kept(dae, _outputs(dae)),
         rates=_kept(dae, _rates(dae)),
         drift=_kept(dae, _drift(dae)) if dae.m + dae.k else None,
-        guards=_kept(dae, guards_of(dae, scheme)) if dae.switching else None,
+        guards=_kept(dae, guards_of(dae, scheme, [])) if dae.switching else None,
         moved=None,
         state_difference=None,
         measured=None,

@@ -22,7 +22,7 @@ from mbfmu.kernel.build.toolchain import (
     tcc,
     unoptimised,
 )
-from mbfmu.kernel.bundle import Bundle
+from mbfmu.kernel.bundle import Bundle, without_steps
 from mbfmu.kernel.codegen import c_sources
 from mbfmu.kernel.differentiated import Following, Recording
 from mbfmu.kernel.runtime import Compiled
@@ -56,14 +56,14 @@ def library(bundle: Bundle, portable: bool = False) -> Library:
 
 
 def at_once(bundle: Bundle) -> Compiled:
-    """Return a kernel for a few calls, made as soon as possible: without optimisation.
+    """Return a kernel for starts and outputs alone, made as soon as possible: without optimisation.
 
     Raises:
         KernelError: there is no C compiler, or it fails.
     """
     compiler = _required(unoptimised())
     # from whole sources: a compiler that begins with the first of them would run in vain where the library is kept
-    return Compiled(_whole(c_sources(bundle, few_calls=True), compiler))
+    return Compiled(_whole(c_sources(without_steps(bundle), few_calls=True), compiler))
 
 
 def compiler_for_kernels(portable: bool = False) -> Toolchain:

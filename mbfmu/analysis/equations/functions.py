@@ -300,7 +300,9 @@ class EquationFunctions:
         """
         if self.dae.switching is None:
             raise UsageError(f"'{self.dae.name}' has no gaps or dry friction: leave guards out")
-        return self._function("guards", STATE, guards=self.dae.switching.guards(*self.inner))
+        q, v, z, u, p, t = self.inner
+        a, lambda_ = self.dae.acceleration(*self.inner)
+        return self._function("guards", STATE, guards=self.dae.switching.guards(q, v, z, a, lambda_, u, p, t))
 
     # pieces
 

@@ -217,6 +217,7 @@ class _Switched:
         self.write = Writer(self.q, self.v, self.z, self.u, self.p, self.t)
         self.read = self.q_0, self.v_0, self.z, self.forces(), self.modes.given, self.t  # by the plain equations
         self.tau = ca.SX(self.r_T, 1)
+        self.a, self.lambda_ = ca.SX.sym("a", n), ca.SX.sym("lambda_", self.m + self.k)
         self.pull = pulls(switches, self.forces(), self.modes.given, self.t)
 
     @property
@@ -258,9 +259,7 @@ class _Switched:
             skeleton=self.skeleton(),
         )
 
-        # The guards, which need the accelerations of these
-        whole = replace(whole, switching=self.switching(whole))
-        return with_names(whole, dict(self.switches.names), frozenset())
+        return with_names(replace(whole, switching=self.switching()), dict(self.switches.names), frozenset())
 
     def motion(self) -> Equations:
         """Return the equations without forces of friction; a slack coordinate has the mass 1 and no force."""
@@ -330,15 +329,15 @@ class _Switched:
             axes=write.function("axes", write.pose, plain.axes(*pose)),
         )
 
-    def switching(self, whole: Dae) -> Switching:
-        """Return the modes and their guards; whole: the equations with all their parts."""
+    def switching(self) -> Switching:
+        """Return the modes and their guards."""
         q, v, z, p, t, write = self.q, self.v, self.z, self.p, self.t, self.write
-        guards, names = self.guards(whole)
+        guards, names = self.guards()
         q1, v1 = ca.SX.sym("q1", self.n), ca.SX.sym("v1", self.n)
         return Switching(
             plain=self.plain,
             memory=_memory(self.switches),
-            guards=write.function("guards", write.state, guards),
+            guards=write.function("guards", [q, v, z, self.a, self.lambda_, self.u, p, t], guards),
             guard_names=names,
             turned=write.function("turned", [q, v, q1, v1, p, t], self.turned(q1, v1)),
             carried=write.function("carried", [q, v, v1, z, p, t], z),
@@ -346,10 +345,9 @@ class _Switched:
 
     def shown(self) -> tuple[tuple[Signal, ...], Function]:
         """Return the outputs and their Function."""
-        a, lambda_ = ca.SX.sym("a", self.n), ca.SX.sym("lambda_", self.m + self.k)
         turned = ca.SX.sym("turned", self.plain.n_angles)
-        signals, y = self.outputs(turned, a, lambda_, self.tau)
-        arguments = [self.q, self.v, self.z, turned, a, lambda_, self.u, self.p, self.t]
+        signals, y = self.outputs(turned)
+        arguments = [self.q, self.v, self.z, turned, self.a, self.lambda_, self.u, self.p, self.t]
         return signals, self.write.function("output", arguments, y)
 
     def forces(self, values: SX | None = None) -> SX:
@@ -445,17 +443,8 @@ class _Switched:
 
     def friction(self, bare: Dae) -> SX:
         """Return the force of each friction that slides, shape (r_T,); bare: the equations without these forces."""
-        # Direction and speed of what slides
-        modes, rows = self.modes, self.rows
-        closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
-        along, speed, going = self._sliding()
-        acting = (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * along
-        # Its size F(speed, N); that alone where F does not depend on N
-        N = ca.SX.sym("N", self.r_T)
-        size = self.switches.sliding(speed, N, modes.given, self.t)
-        if ca.depends_on(size, self.v):  # smooth beyond the end of a slip, as stages of the last step may lie there
-            still = self.switches.sliding(ca.SX.zeros(self.r_T), N, modes.given, self.t)
-            size = ca.if_else(going < 0, 2 * still - size, size)
+        N, rows = ca.SX.sym("N", self.r_T), self.rows
+        acting, size = self._sized(N)
         if not ca.depends_on(size, N):
             return -acting * size
         # Accelerations and multipliers are linear in tau: a + M^-1 W^T tau with the constraints C
@@ -479,6 +468,24 @@ class _Switched:
             return solution
         missed = ca.substitute(residual, tau, solution)
         return ca.if_else(ca.fabs(missed) <= SOLVED * (1 + ca.fabs(solution)), solution, nan)
+
+    def pressed(self) -> SX:
+        """Return the force of each friction that slides, from accelerations and multipliers where these suffice."""
+        tau = ca.SX.sym("tau", self.r_T)
+        N = self.normal(self.a, self.lambda_, tau)
+        acting, size = self._sized(N)
+        return self.tau if ca.depends_on(ca.densify(N), tau) else -acting * size
+
+    def _sized(self, N: SX) -> tuple[SX, SX]:
+        """Return the direction of each slip rate that slides, and the size F(speed, N) of the force against it."""
+        modes = self.modes
+        closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
+        along, speed, going = self._sliding()
+        size = self.switches.sliding(speed, N, modes.given, self.t)
+        if ca.depends_on(size, self.v):  # smooth beyond the end of a slip, as stages of the last step may lie there
+            still = self.switches.sliding(ca.SX.zeros(self.r_T), N, modes.given, self.t)
+            size = ca.if_else(going < 0, 2 * still - size, size)
+        return (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * along, size
 
     def _sliding(self) -> tuple[SX, SX, SX]:
         """Return the direction of each slip rate that slides, smooth through rest, its speed, and that in its mode."""
@@ -515,16 +522,17 @@ class _Switched:
                 largest = ca.fmax(largest, ca.if_else(slides, change, 0))
         return largest
 
-    def outputs(self, turned: SX, a: SX, lambda_: SX, tau: SX) -> tuple[tuple[Signal, ...], SX]:
+    def outputs(self, turned: SX) -> tuple[tuple[Signal, ...], SX]:
         """Return the outputs: the plain ones, and those of gaps, frictions and events."""
         # Forces along gaps and slips: minus the multipliers, and tau
         plain, modes, rows = self.plain, self.modes, self.rows
-        plain_lambda, closing, rubbing = self.multipliers(lambda_)
-        forces = ca.vertcat(-closing, tau - rubbing)
+        plain_lambda, closing, rubbing = self.multipliers(self.lambda_)
+        forces = ca.vertcat(-closing, self.pressed() - rubbing)
         # Outputs of the plain equations under these forces
         y = [
             plain.output(
-                self.q_0, self.v_0, self.z, turned, a[: plain.n], plain_lambda, self.forces(forces), modes.given, self.t
+                self.q_0, self.v_0, self.z, turned, self.a[: plain.n], plain_lambda, self.forces(forces), modes.given,
+                self.t,
             )
         ]  # fmt: skip
         signals: list[Signal] = list(plain.outputs)
@@ -552,13 +560,12 @@ class _Switched:
         add(TIME, "s", "time of the last event", modes.time, kind="output")
         return tuple(signals), ca.vertcat(*y)
 
-    def guards(self, dae: Dae) -> tuple[SX, tuple[str, ...]]:
+    def guards(self) -> tuple[SX, tuple[str, ...]]:
         """Return the guards, and what each belongs to."""
-        # Forces of gaps and frictions with the accelerations, and the limits F_s(N)
+        # Forces of gaps and frictions, and the limits F_s(N)
         modes, rows = self.modes, self.rows
-        a, lambda_ = dae.acceleration(self.q, self.v, self.z, self.u, self.p, self.t)
-        _, closing, rubbing = self.multipliers(lambda_)
-        N = self.normal(a, lambda_, self.tau)
+        _, closing, rubbing = self.multipliers(self.lambda_)
+        N = self.normal(self.a, self.lambda_, self.pressed())
         limit = self.switches.static(N, modes.given, self.t)
         rubs = self.switches.rubs(modes.given, self.t)
         # A gap that is closed opens when it pulls; one that is open closes at 0
@@ -579,7 +586,7 @@ class _Switched:
             begun = _entries(modes.direction, group)
             going = ca.dot(begun, gamma)
             if len(group) > 1:
-                faster = ca.dot(gamma, _entries(rows.W_T @ a[: self.plain.n] + rows.bias_T, group)) > 0
+                faster = ca.dot(gamma, _entries(rows.W_T @ self.a[: self.plain.n] + rows.bias_T, group)) > 0
                 speed = ca.norm_2(gamma)
                 slower = ca.if_else(ca.logic_or(faster, speed <= SLOW), 1, speed - NEARLY_AT_REST)
                 follows = ca.fmin(going - TURNED * speed, slower)
