@@ -13,10 +13,12 @@ import casadi as ca
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.events.modes import eliminated
 from mbfmu.errors import ModelError
-from mbfmu.model.frame import SX
+from mbfmu.model.frame import SX, undifferentiated
 
 NEWTON = 4
 """Number of corrections: forces change their own normal forces by little, as they act across these."""
+SPACING = 2.0**-40
+"""Rounding of the multipliers before the last one, through which alone derivatives go, relative to their size."""
 SOLVED = 1e-8
 """Residual of the multipliers, relative to them and to 1 N, above which there is no solution."""
 
@@ -116,7 +118,9 @@ def _forces(dae: Dae, split: _Split) -> SX:
     residual = N - first[rows] - B @ law
     slope = ca.jacobian(residual, N)
     at = first[rows]
-    for _ in range(NEWTON):
+    spacing = SPACING * (ca.sum1(ca.fabs(at)) + 1e-300)
+    for left in range(NEWTON, 0, -1):
+        at = undifferentiated(at, spacing) if left == 1 else at
         missed, J = ca.substitute([residual, slope], [N], [at])
         at = at - eliminated(J, missed)
     missed = ca.mmax(ca.fabs(ca.substitute(residual, N, at)))

@@ -138,6 +138,14 @@ def wrapped(angle: SX) -> SX:
     return angle - 2 * math.pi * ca.floor(angle / (2 * math.pi) + 0.5)
 
 
+def undifferentiated(value: SX, spacing: SX | float) -> SX:
+    """Return a value rounded down to a grid, by which its derivatives are those of the spacing alone.
+
+    A Newton correction from there has the derivatives of the solution: one the first, two in succession the third.
+    """
+    return spacing * ca.floor(value / spacing)
+
+
 @traced
 def rotation_2d(phi: SX) -> SX:
     """Return the rotation matrix of a plane angle."""

@@ -9,11 +9,15 @@ from math import nan
 
 import casadi as ca
 
-from mbfmu.model.frame import SX
+from mbfmu.model.frame import SX, undifferentiated
 
 NEWTON = 5
 """Number of Newton's corrections of the place of contact, which begin where a wheel without yaw touches a sharp rail.
 """
+DIFFERENTIATED = 2
+"""Number of the last ones through which derivatives go."""
+SPACING = 2.0**-30
+"""Rounding of the place before these, m."""
 TOUCHING = 1e-9
 """Largest difference of the slopes of wheel and rail at the place of contact."""
 SLOWEST = 1e-3
@@ -87,8 +91,9 @@ def touch(
     apart = normal[1] + side * slope * normal[2]
     turning = ca.gradient(apart, s)
     at = ca.densify(-side * center[1])
-    for _ in range(NEWTON):
-        at = ca.densify(at - ca.substitute(apart / turning, s, at))
+    for left in range(NEWTON, 0, -1):
+        start = undifferentiated(at, SPACING) if left == DIFFERENTIATED else at
+        at = ca.densify(start - ca.substitute(apart / turning, s, start))
     # NaN where Newton's method did not end, the gap is greatest, or a profile ends
     off, bends = ca.substitute([apart, side * turning], [s], [at])
     there = ca.substitute(lateral, s, at)
