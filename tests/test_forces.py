@@ -710,6 +710,7 @@ def test_every_force_of_the_library_is_tested_here() -> None:
     elsewhere = with_states | {"MaxwellDamper"}  # tests/test_component_states.py
     elsewhere |= {"AffineThruster", "ConstantForce"}  # tests/test_combined_axes.py
     elsewhere |= {"Tyre"}  # tests/test_tyre.py
+    elsewhere |= {"BoxDrag"}  # tests/test_rope.py
     found = {name: getattr(model, name) for name in model.__all__}
     kinds = {name: kind for name, kind in found.items() if isinstance(kind, type)}
     contacts = AxisContact | FrameContact  # tests/test_contacts.py

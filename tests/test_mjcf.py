@@ -26,6 +26,7 @@ from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UsageError
 from mbfmu.model import (
     AffineDrive,
     AngularSpring,
+    AxesSpring,
     AxesStop,
     Body,
     Coincident,
@@ -33,13 +34,14 @@ from mbfmu.model import (
     Fixed,
     FreeMotion,
     Gear,
+    IntegratedDrive,
     PolynomialCoupling,
     Revolute,
     RotationalFriction,
     RotationalSpring,
     RotationalStop,
-    SpringDamper,
     System,
+    TranslationalFriction,
     World,
 )
 from mbfmu.model.mjcf.meshes import read_mesh, solid_of
@@ -241,11 +243,11 @@ def test_a_replica_is_as_if_written_out(tmp_path: Path) -> None:
     assert accelerations(one, q, v, u) == pytest.approx(accelerations(other, q, v, u), rel=1e-12)
 
 
-def test_what_ties_a_replica_to_the_rest_is_refused(tmp_path: Path) -> None:
+def test_each_replica_is_tied_to_what_stands_outside(tmp_path: Path) -> None:
     text = MECHANISM.replace("<worldbody>", '<worldbody><replicate count="2"><body name="c"/></replicate>')
     text = text.replace("<equality>", '<equality><connect body1="c" body2="rod" anchor="0 0 0"/>')
-    with pytest.raises(ModelError, match="the <connect> ties a replica to 'rod' outside: write the copies out"):
-        loaded(written(tmp_path, text))
+    closures = read_model(written(tmp_path, text)).equalities.closures
+    assert [item.bodies for item in closures] == [("c0", "rod"), ("c1", "rod")]
 
 
 def test_an_equality_of_bodies_that_are_fixed_to_each_other_changes_nothing(tmp_path: Path) -> None:
@@ -273,23 +275,65 @@ def test_armature_of_a_ball_and_a_free_joint_is_inertia_without_weight(tmp_path:
     assert a["b_joint.r_rel[3]"] == pytest.approx(-9.81 * 2 / 2.3, rel=1e-12)
 
 
-def test_a_spatial_tendon_between_two_sites_is_a_spring_along_their_line(tmp_path: Path) -> None:
-    """Without a springlength it rests where the joints are at their references; runs over more are refused."""
+def test_a_spatial_tendon_is_a_rope_that_rests_where_the_joints_do_unless_it_says_how_long(tmp_path: Path) -> None:
     tendon = (
         '<tendon><spatial name="rope" stiffness="7" damping="2"{}><site site="hook"/><site site="end"/>{}</spatial>'
     )
     text = MECHANISM.replace("<worldbody>", '<worldbody><site name="hook" pos="3 0 -4"/>')
-    for more, length in (("", 5.0), (' springlength="0.4"', 0.4)):
+    for more, lengths in (("", (5.0, 5.0)), (' springlength="0.4"', (0.4, 0.4)), (' springlength="0 1"', (0.0, 1.0))):
         system = loaded(written(tmp_path, text.replace("<tendon>", tendon.format(more, ""))))
-        (spring,) = of(system, SpringDamper)
-        assert (spring.c, spring.d, spring.s_unstretched) == (7.0, 2.0, pytest.approx(length))
-    for more, inner, message in (
-        ("", '<site site="hook"/>', "no line between two sites"),
-        (' springlength="0 1"', "", "a range without force"),
-        (' armature="1"', "", "has armature"),
+        (spring,) = of(system, AxesSpring)
+        assert spring.joints == ("rope",)
+        assert (spring.c, spring.d, spring.lower, spring.upper) == pytest.approx((7.0, 2.0, *lengths))
+    wraps = '<geom geom="ball"/><site site="hook"/>'
+    with pytest.raises(
+        ModelError, match="'rope' has forces, and wraps over the geom 'ball', which is not modelled yet"
     ):
-        with pytest.raises(ModelError, match=message):
-            loaded(written(tmp_path, text.replace("<tendon>", tendon.format(more, inner))))
+        loaded(written(tmp_path, text.replace("<tendon>", tendon.format("", wraps))))
+
+
+def test_what_a_spatial_tendon_has_acts_along_its_rope(tmp_path: Path) -> None:
+    """A stop, friction, and an armature as a mass without weight that slides as the length grows."""
+    tendon = (
+        '<tendon><spatial name="rope" range="0 5" frictionloss="2" armature="3"><site site="hook"/><site site="end"/>'
+    )
+    text = MECHANISM.replace("<worldbody>", '<worldbody><site name="hook" pos="3 0 -4"/>')
+    text = text.replace("<tendon>", tendon + "</spatial>")
+    text = text.replace("</equality>", '<tendon tendon1="rope" polycoef="0.1"/></equality>')
+    system = loaded(written(tmp_path, text))
+    (stop,) = of(system, AxesStop)
+    assert (stop.joints, stop.lower, stop.upper) == (("rope",), 0.0, 5.0)
+    assert [item.f_c for item in of(system, TranslationalFriction)] == [2.0]
+    assert ("rope_slide", "rope") in [(item.joint_a, item.joint_b) for item in of(system, Gear)]
+    assert [item.joints_a for item in of(system, PolynomialCoupling)] == [("rope",)]
+    assert next(item.m for item in of(system, Body) if item.name == "rope_mass") == 3.0
+
+
+def test_an_integrating_actuator_follows_its_input_within_the_limits_of_its_state(tmp_path: Path) -> None:
+    """z' = u until the limit; the force is kp (z - angle), from the state that the keyframe gives."""
+    text = MECHANISM.replace('"0.3 0.6"', '"0.3 0.6" act="0.2"')
+    text = text.replace("</actuator>", '<intvelocity name="turn" joint="hinge" kp="50" actrange="0 0.5"/></actuator>')
+    system = loaded(written(tmp_path, text))
+    (drive,) = of(system, IntegratedDrive)
+    assert (drive.gain, drive.bias_s, drive.z, drive.z_least, drive.z_greatest) == (50.0, -50.0, 0.2, 0.0, 0.5)
+    result = mbfmu.simulate(system, 0.6, inputs={"turn.u": "1"}, error_samples=0)
+    z = np.minimum(0.2 + np.array(result.time), 0.5)
+    s = result["hinge.phi"]
+    assert np.abs(result["turn.f"] - 50 * (z - s)).max() < 50 * 1.1e-3  # the step in which it reaches the limit
+
+
+def test_adhesion_and_what_is_only_seen_or_fixed_changes_nothing(tmp_path: Path) -> None:
+    """Adhesion pulls at contacts, which are left out; a skin is drawn; a fixed body needs no inertia."""
+    text = MECHANISM.replace("<worldbody>", '<deformable><skin name="s"/></deformable><worldbody>')
+    text = text.replace("<worldbody>", '<worldbody><body name="wall"><geom type="sdf" mesh="odd"/></body>')
+    text = text.replace("</actuator>", '<adhesion name="glue" body="tip" gain="3" ctrlrange="0 1"/></actuator>')
+    with pytest.warns(UserWarning, match="adhesion acts at contacts, which are left out: 'glue'"):
+        mbfmu.load(written(tmp_path, text))
+
+
+def test_a_keyframe_with_fewer_numbers_leaves_the_others_at_their_references(tmp_path: Path) -> None:
+    short, whole = (written(tmp_path, MECHANISM.replace("0.3 0.6", numbers)) for numbers in ("0.3", "0.3 0"))
+    assert loaded(short).components == loaded(whole).components
 
 
 def test_early_activation_is_told_and_changes_nothing_between_steps(tmp_path: Path) -> None:
@@ -613,7 +657,7 @@ MISTAKES = [
     ('joint="hinge" gear', 'joint="hing" gear', "there is no joint 'hing'; did you mean 'hinge'"),
     ('joint1="twist"', 'joint1="twst"', "there is no joint 'twst'"),
     ('joint joint="twist" coef="-1"', 'joint joint="twst" coef="-1"', "there is no joint 'twst'"),
-    ('qpos="0.3 0.6"', 'qpos="0.3"', "has 1 numbers, and the model 2"),
+    ('qpos="0.3 0.6"', 'qpos="0.3 0.6 1"', "has 3 numbers, and the model 2"),
     ('range="-1 2"', 'range="2 -1"', "needs a first number below the second"),
     ('gear="4"', 'ctrlrange="1 1"', "needs a first number below the second"),
     ('gear="4"', 'forcerange="0 0" forcelimited="true"', "needs a first number below the second"),
@@ -639,7 +683,7 @@ MISTAKES = [
     ('angle="radian"', 'coordinate="global"', "no longer part of MJCF"),
     ('angle="radian"', 'eulerseq="xyw"', "three of the letters"),
     ('<body name="tip"', "<replicate/><body", '<replicate count="">: it needs 1 number'),
-    ("<worldbody>", "<deformable/><worldbody>", "<deformable> is not modelled"),
+    ("<worldbody>", '<deformable><flex name="f"/></deformable><worldbody>', "<deformable> is not modelled"),
     ("<worldbody>", '<include file="gone.xml"/><worldbody>', "no file 'gone.xml'"),
     ("<worldbody>", '<include file="model.xml"/><worldbody>', "'model.xml' is included twice"),
     ('type="box" size="0.1 0.2 0.3"', 'type="box" size="0.1 0.2"', "needs 3 positive size"),
@@ -648,10 +692,9 @@ MISTAKES = [
     ('type="box" size="0.1 0.2 0.3"', 'type="ellipsoid" shellinertia="true" size="1 1 1"', "the shell of an ellipsoid"),
     ('pos="0 0 -0.3"', 'pos="0 0 -0.3" quat="1 0 0 0" euler="0 0 0"', "two orientations"),
     ('pos="0 0 -0.3"', 'pos="0 0 -0.3" quat="0 0 0 0"', "has no direction"),
-    ('armature="0.1"', 'type="ball" armature="0.1"', "a ball joint with armature on a body that moves is not modelled"),
     ('stiffness="2"', 'stiffness="2 1"', "is a polynomial"),
     ('damping="0.1"', 'damping="-0.1"', "must be at least 0"),
-    ("</tendon>", '<spatial name="rope" stiffness="3"/></tendon>', "'rope' has forces, and is no line between"),
+    ("</tendon>", '<spatial name="rope" stiffness="3"/></tendon>', "'rope' has forces, and its path has no two sites"),
     ("</equality>", '<flex flex="f"/></equality>', "the equality <flex> 'flex_2' is not modelled"),
     ("</equality>", '<connect body1="rod" anchor="0 0"/></equality>', "it needs 3 number"),
     ("</equality>", '<connect body1="rad" anchor="0 0 0"/></equality>', "there is no body 'rad'; did you mean 'rod'"),
@@ -659,7 +702,7 @@ MISTAKES = [
     ("</actuator>", "<motor/></actuator>", "needs one of joint,"),
     ("</actuator>", '<moter joint="hinge"/></actuator>', "no actuator <moter>"),
     ("</actuator>", '<position joint="twist" inheritrange="1"/></actuator>', "of the joint 'twist', which has none"),
-    ("</actuator>", '<position site="end" inheritrange="1"/></actuator>', "neither a joint nor a fixed tendon"),
+    ("</actuator>", '<position site="end" inheritrange="1"/></actuator>', "neither a joint nor a tendon"),
     ("</actuator>", '<position joint="twist" kp="-1" dampratio="1"/></actuator>', "it must be at least 0"),
     ("</actuator>", '<position joint="hinge" kp="1" inheritrange="1" ctrlrange="0 1"/></actuator>',
      "has a ctrlrange and an inheritrange, its own or of its classes: remove one of them"),

@@ -66,7 +66,6 @@ WRONG = {
     "is outside the folder of the model": ("arm.xml", "../arm.xml"),
     "has the setting angle=": ("<mujoco><default>", '<mujoco><compiler angle="radian"/><default>'),
     "<compiler conflict> is not read": ("<mujoco><default>", '<mujoco><compiler conflict="merge"/><default>'),
-    'needs model="..."': ('model="limb"', ""),
 }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
 from mbfmu.model.parts import Inertia, MovingPart, Part
 from mbfmu.model.relative import Q_rel, cross, r_rel
+from mbfmu.model.rope import Rope
 from mbfmu.model.traced import traced
 
 
@@ -139,6 +140,7 @@ class Bodies:
         at_rest: the coordinates of each joint between two frames that coincide, by full name.
         carrying: full names of the joints that may carry coordinates on the tree.
         weights: what the joints cost there.
+        axes: equations of the joints and of the ropes, whose length is an axis, by full name.
         bonded: numbers of the groups that are flexible, or connected to a flexible part without a joint.
         mixed: whether some bodies have coordinates of their own, and some those of joints.
         spare: number of entries of p that these equations do not read.
@@ -225,6 +227,8 @@ class Bodies:
         self._frames: dict[tuple[int, str], Frame] = {}
         self._centers: dict[int, Frame] = {}
         self.equations = {path: self._joint(path, joint) for path, joint in mechanism.of(Joint).items()}
+        self.ropes = {path: self._rope(path, rope) for path, rope in mechanism.of(Rope).items()}
+        self.axes = self.equations | self.ropes
         self.couplings = {path: self._coupling(path, item) for path, item in mechanism.of(AxisConstraint).items()}
 
     def _sampled(self) -> dict[str, SX]:
@@ -272,8 +276,9 @@ class Bodies:
 
     @property
     def rotors(self) -> dict[str, SX]:
-        """Inertia that moves with the axis of a joint alone, SX scalar, by the full name of the joint."""
-        inertias: dict[str, SX] = {}
+        """Inertia that moves with the first rate of a joint alone, SX scalar, by the full name of the joint."""
+        of_joints = {path: joint.inertia(self.values[path]) for path, joint in self.mechanism.of(Joint).items()}
+        inertias: dict[str, SX] = {path: inertia for path, inertia in of_joints.items() if inertia.nnz()}
         for path, force in self.mechanism.of(AxisForce).items():
             inertia = force.inertia(self.values[path])
             if inertia.nnz():
@@ -558,6 +563,18 @@ class Bodies:
         )
         return JointEquations(Phi, velocity, motion, rates, a, b)
 
+    def _rope(self, path: str, rope: Rope) -> JointEquations:
+        frames = self.frames_of(path)
+        motion = rope.motion(*frames)
+        rate = sum(
+            (ca.dot(slope, frame.v_0) for slope, frame in zip(rope.pulls(*frames), frames, strict=True)), ca.SX(0)
+        )
+        return JointEquations(ca.SX(0, 1), ca.SX(0, 1), (motion,), (rate,), frames[0], frames[-1])
+
+    def frames_of(self, path: str) -> list[Frame]:
+        """Return the frames of a joint, force, rope or sensor by its full name."""
+        return [self.frame_of(f"{path}.{frame}") for frame in self.mechanism.components[path].frames]
+
     def position(self, path: str, joint: Joint, a: Frame, b: Frame) -> SX:
         """Return the residual of a joint's holonomic equations between two frames."""
         if self.turning:
@@ -567,7 +584,7 @@ class Bodies:
         return ca.vertcat(joint.position(self.values[path], a, b))
 
     def _coupling(self, path: str, coupling: AxisConstraint) -> SX:
-        axes, p = [self.equations[joint].motion for joint in joints_of(path, coupling)], self.values[path]
+        axes, p = [self.axes[joint].motion for joint in joints_of(path, coupling)], self.values[path]
         for name, motion in zip(coupling.axes, axes, strict=True):
             if not motion or expression(motion[0].value).numel() != 1:
                 raise ModelError(f"{type(coupling).__name__} '{path}': the joint '{name}' has no axis to act on")

@@ -88,10 +88,18 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
     M, bias = ca.diagcat(*blocks, ca.SX(bonded, bonded)), gyroscopic - weight
     # Rotors on joints: T = J s^2 / 2, with the rate s = s_v v of the joint
     for path, J in bodies.rotors.items():
-        rate = bodies.equations[path].rates[0]
+        rate = bodies.axes[path].rates[0]
         row = ca.jacobian(rate, bodies.v)
-        momentum_J, slope = J * rate * row.T, J * rate * ca.gradient(rate, bodies.q)
-        T, M, momentum, impulse = T + J * rate**2 / 2, M + J * row.T @ row, momentum + momentum_J, impulse + momentum_J
+        if rate.numel() == 1:
+            momentum_J, slope = J * rate * row.T, J * rate * ca.gradient(rate, bodies.q)
+        else:  # of a joint that turns about every axis
+            momentum_J, slope = row.T @ (J * rate), ca.jtimes(rate, bodies.q, J * rate, True)
+        T, M, momentum, impulse = (
+            T + J * ca.sumsqr(rate) / 2,
+            M + J * row.T @ row,
+            momentum + momentum_J,
+            impulse + momentum_J,
+        )
         T_q, regular_T_q = T_q + slope, regular_T_q + slope
         bias += ca.jtimes(momentum_J, bodies.q, bodies.v) - slope
     # Flexible bodies, and those bonded to them, from the recursive algorithms

@@ -123,7 +123,9 @@ class JointTree:
         of_rotors = ca.SX(0)
         for index, branch in enumerate(self.branches):
             if branch.label in bodies.rotors:
-                of_rotors += bodies.rotors[branch.label] * v[links[index].columns.start] ** 2 / 2
+                rates = v[links[index].columns]
+                square = 4 * ca.sumsqr(rates) if branch.quaternions else rates[0] ** 2
+                of_rotors += bodies.rotors[branch.label] * square / 2
         # M by composite bodies, and the bias h of M vdot = f - h by the Newton-Euler recursion
         moves = link_rates(links)
         bias, M = inverse_dynamics(links, moves, gravity)[0], cache(lambda: mass_matrix(links))
@@ -187,6 +189,11 @@ class JointTree:
 
     def _check_rotors(self) -> None:
         for path in self.bodies.rotors:
+            if path in self.bodies.ropes:
+                raise ModelError(
+                    f"a rotor is on the rope '{path}', which has no coordinate of its own: let a Gear couple it with a "
+                    "body on a Prismatic joint, or use absolute coordinates (--coordinates absolute)"
+                )
             if path not in self.bodies.coordinates.carried:
                 raise ModelError(
                     f"a rotor is on '{path}', which has no coordinate of its own as it closes a loop or is no tree "

@@ -28,8 +28,8 @@ class Loads:
         u: their symbols, SX, shape (n_u,).
         potential: energy of springs, SX scalar, J.
         applied: generalised force of inputs and dampers, SX, shape (n,).
-        efforts: for each joint, the effort on each of its motions: of its drive, and of the springs and dampers on
-            its axis.
+        efforts: for each joint and rope, the effort on each of its motions: of its drive, and of the springs and
+            dampers on its axis.
         exerted: effort of each spring, damper or other force on the axis of a joint, by its full name.
         power: power that each force puts into the mechanism, beside that of its potential, W, by its full name.
         sampled: numbers of the sampled inputs.
@@ -93,7 +93,7 @@ class _Collection:
         self._exerted: dict[str, SX] = {}
         self._put_in: dict[str, SX] = {}
         self._efforts = {
-            path: [ca.SX(expression(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
+            path: [ca.SX(expression(rate).numel(), 1) for rate in item.rates] for path, item in bodies.axes.items()
         }
 
     def add_joint(self, path: str, joint: Joint) -> None:
@@ -159,7 +159,7 @@ class _Collection:
 
     def add_contact(self, path: str, contact: AxesContact) -> None:
         """Add a contact between axes."""
-        joints, equations = joints_of(path, contact), self.bodies.equations
+        joints, equations = joints_of(path, contact), self.bodies.axes
         positions = (equations[joint].motion[0].value for joint in joints)
         for joint, effort in zip(joints, contact.efforts(self.bodies.values[path], *positions), strict=True):
             self.power.append((equations[joint].rates[0], effort))
@@ -303,7 +303,7 @@ def combination_of(bodies: Bodies, path: str, force: AxesForce) -> tuple[SX, SX]
 
 
 def _axis(bodies: Bodies, path: str, force: AxisForce | AxesForce, joint: str, wanted: str) -> JointEquations:
-    equations = bodies.equations[joint]
+    equations = bodies.axes[joint]
     motion = equations.motion[0] if equations.motion else None
     if motion is None or (wanted and motion.unit != wanted) or expression(motion.value).numel() != 1:
         raise ModelError(

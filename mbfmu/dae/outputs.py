@@ -69,7 +69,7 @@ def outputs(
     angles = _joint_outputs(bodies, table)
     couplings = _coupling_efforts(bodies, table, lambda_, a)
     for path, J in bodies.rotors.items():  # what a rotor takes does not reach the joint
-        couplings[path][0] -= J * bodies.ddot(bodies.equations[path].rates[0], a)
+        couplings[path][0] -= J * bodies.ddot(bodies.axes[path].rates[0], a)
     _reaction_outputs(bodies, table, a, lambda_, Phi.numel(), acting, couplings, transmitted)
     for path, own_Phi, own_G in multipliers(bodies, lambda_, Phi.numel()):
         joint: Joint = bodies.mechanism.components[path]  # type: ignore[assignment]
@@ -101,7 +101,7 @@ def outputs(
 
 def _joint_outputs(bodies: Bodies, table: "_Table") -> list[tuple[SX, SX]]:
     angles: list[tuple[SX, SX]] = []
-    for path, item in bodies.equations.items():
+    for path, item in bodies.axes.items():
         for motion, rate in zip(item.motion, item.rates, strict=True):
             shown = motion.value
             if motion.wraps:
@@ -124,9 +124,7 @@ def _joint_outputs(bodies: Bodies, table: "_Table") -> list[tuple[SX, SX]]:
 
 def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX, a: SX) -> dict[str, list[SX]]:
     """Add each coupling's effort on its first axis as an output; return the couplings' efforts on all joint axes."""
-    total = {
-        path: [ca.SX(expression(rate).numel(), 1) for rate in item.rates] for path, item in bodies.equations.items()
-    }
+    total = {path: [ca.SX(expression(rate).numel(), 1) for rate in item.rates] for path, item in bodies.axes.items()}
     row = sum(item.Phi.numel() for item in bodies.equations.values())
     for path, coupling in bodies.mechanism.of(AxisConstraint).items():
         joints = joints_of(path, coupling)
@@ -134,13 +132,13 @@ def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX, a: SX) -> di
         residual = ca.vertcat(coupling.position(bodies.values[path], *ca.vertsplit(s)))
         slope = ca.jtimes(residual, s, -lambda_[row : row + residual.numel()], True)
         row += residual.numel()
-        efforts = ca.substitute(slope, s, ca.vertcat(*(bodies.equations[joint].motion[0].value for joint in joints)))
+        efforts = ca.substitute(slope, s, ca.vertcat(*(bodies.axes[joint].motion[0].value for joint in joints)))
         for index, joint in enumerate(joints):
             total[joint][0] += efforts[index]
-        first = bodies.equations[joints[0]].motion[0]
+        first = bodies.axes[joints[0]].motion[0]
         text, effort = f"effort of the coupling on {joints[0]}.{first.position}", efforts[0]
         for lent in coupling.inertias(bodies.values[path])[:1]:
-            effort -= lent * bodies.ddot(bodies.equations[joints[0]].rates[0], a)
+            effort -= lent * bodies.ddot(bodies.axes[joints[0]].rates[0], a)
         table.add(f"{path}.{first.effort}", first.effort_unit, text, effort, "output", reaction_of=path)
     return total
 
@@ -162,7 +160,8 @@ def _reaction_outputs(
 ) -> None:
     """Add the cut force and torque at frame_b, which the body there exerts on the joint, resolved in frame_b."""
     works = cut_wrenches(bodies, lambda_, m, acting, couplings)
-    across = transmitted(a, outer_wrenches(bodies, works)) if transmitted else {}
+    tensions = {path: acting.efforts[path][0] + couplings[path][0] for path in bodies.ropes}
+    across = transmitted(a, outer_wrenches(bodies, works, tensions)) if transmitted else {}
     sensors = [(joints_of(path, item)[0], path) for path, item in bodies.mechanism.of(CutForce).items()]
     for path, item in bodies.equations.items():
         if path in across:
@@ -239,7 +238,7 @@ def _force_outputs(bodies: Bodies, table: "_Table", acting: Loads, a: SX) -> Non
         taken, p = _taken(component, bodies.planar), bodies.values[path]
         if isinstance(component, AxisForce):
             joint = joints_of(path, component)[0]
-            axis = bodies.equations[joint].motion[0]
+            axis = bodies.axes[joint].motion[0]
             if axis.effort not in taken:
                 text, exerted, inertia = (
                     f"effort on {joint}.{axis.position}",
@@ -247,7 +246,7 @@ def _force_outputs(bodies: Bodies, table: "_Table", acting: Loads, a: SX) -> Non
                     component.inertia(p),
                 )
                 if inertia.nnz():  # of a rotor
-                    exerted -= inertia * bodies.ddot(bodies.equations[joint].rates[0], a)
+                    exerted -= inertia * bodies.ddot(bodies.axes[joint].rates[0], a)
                 table.add(f"{path}.{axis.effort}", axis.effort_unit, text, exerted, "output")
             works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
         elif isinstance(component, AxesForce):

@@ -18,6 +18,7 @@ from mbfmu.dae.loads import Loads, ends_of
 from mbfmu.model.forces import Force
 from mbfmu.model.frame import SX, Frame, expression
 from mbfmu.model.joints import Joint
+from mbfmu.model.rope import Rope
 
 VirtualWork = Callable[[Frame, Frame, Frame, Frame], Sequence[tuple[SX, SX]]]
 """Function (a, b displaced), (a, b with additional velocities) -> virtual-work terms: pairs (expression, weight)."""
@@ -106,12 +107,15 @@ def multipliers(bodies: Bodies, lambda_: SX, m: int) -> Iterator[tuple[str, SX, 
         row, row_G = row + count, row_G + own_G
 
 
-def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[int, SX, SX, SX]]:
+def outer_wrenches(
+    bodies: Bodies, works: dict[str, VirtualWork], tensions: dict[str, SX]
+) -> list[tuple[int, SX, SX, SX]]:
     """Return (group, point, force, torque) of everything that acts on the bodies except joints that carry coordinates.
 
     Args:
         bodies: where everything is.
         works: of the other joints.
+        tensions: force that lengthens each rope, N, SX scalar, by its full name.
     """
     elements: list[tuple[str, VirtualWork, Frame, Frame]] = [
         (path, item, bodies.equations[path].a, bodies.equations[path].b) for path, item in works.items()
@@ -125,6 +129,11 @@ def outer_wrenches(bodies: Bodies, works: dict[str, VirtualWork]) -> list[tuple[
             anchor = bodies.anchors.get(f"{path}.{('frame_a', 'frame_b')[end]}")
             if anchor and anchor[0]:
                 wrenches.append((anchor[0], frame.r_0, *wrench(item, a, b, end)))
+    for path, rope in bodies.mechanism.of(Rope).items():
+        frames = bodies.frames_of(path)
+        for label, frame, pull in zip(rope.frames, frames, rope.pulls(*frames), strict=True):
+            if group := bodies.anchors[f"{path}.{label}"][0]:
+                wrenches.append((group, frame.r_0, tensions[path] * pull, ca.SX(frame.w_0.numel(), 1)))
     return wrenches
 
 

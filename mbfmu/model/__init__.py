@@ -81,11 +81,13 @@ from mbfmu.model.forces import (
     AxisMaxwellDamper,
     AxisPotential,
     AxisStop,
+    BoxDrag,
     Bushing,
     ConstantForce,
     Damper,
     FilteredDrive,
     Force,
+    IntegratedDrive,
     LimitedForce,
     LimitedTorque,
     LineForce,
@@ -138,6 +140,7 @@ from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, MovingPart, Part, World
+from mbfmu.model.rope import Rope
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.sensors import AbsoluteSensor, CutForce, Measured, RelativeSensor, Sensor
 from mbfmu.model.system import System
@@ -175,6 +178,7 @@ __all__ = [
     "Block",
     "Body",
     "BodyShape",
+    "BoxDrag",
     "BoxOnHeightField",
     "BoxOnPlane",
     "Bushing",
@@ -215,6 +219,7 @@ __all__ = [
     "Inertia",
     "Input",
     "Inside",
+    "IntegratedDrive",
     "Joint",
     "JointCoordinate",
     "KnifeEdge",
@@ -251,6 +256,7 @@ __all__ = [
     "RollingDisk",
     "RollingSphere",
     "RollingWheel",
+    "Rope",
     "RotationalDamper",
     "RotationalDryFriction",
     "RotationalEndStop",

@@ -28,6 +28,7 @@ from mbfmu.model.forces import AxesForce, AxisForce
 from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Joint, Planar, Prismatic, Revolute
 from mbfmu.model.parts import FixedRotation, Part, World
+from mbfmu.model.rope import Rope
 from mbfmu.model.sampled import Sampled, block_of
 from mbfmu.model.sensors import CutForce
 from mbfmu.model.system_data import (
@@ -388,7 +389,7 @@ def _check(mechanism: Mechanism) -> None:
                     f"{type(component).__name__} '{path}': {frame} is connected to nothing; "
                     f'add connect("{path}.{frame}", ...)'
                 )
-    joints = mechanism.of(Joint)
+    joints, ropes = mechanism.of(Joint), mechanism.of(Rope)
     for path, component in {
         **mechanism.of(AxisForce),
         **mechanism.of(AxesForce),
@@ -397,11 +398,11 @@ def _check(mechanism: Mechanism) -> None:
         **mechanism.of(CutForce),
     }.items():
         for target, name in zip(joints_of(path, component), _axes(component), strict=True):
-            if target not in joints:
+            if target not in joints and (isinstance(component, CutForce) or target not in ropes):
                 verb = "shows" if isinstance(component, CutForce) else "acts on"
                 raise UnknownNameError(
                     f"{type(component).__name__} '{path}' {verb} the joint '{name}', which is not there; "
-                    + nearest(name, joints)
+                    + nearest(name, [*joints, *ropes])
                 )
     if mechanism.input_starts:
         known = input_names(mechanism)

@@ -80,7 +80,7 @@ def _read(
         s, rate = axis.motion[0].value, axis.rates[0]
         return joints_of(path, contact)[0], contact.gaps(values, s), contact.frictions(values, s, rate)
     if isinstance(contact, AxesContact):
-        positions = (bodies.equations[name].motion[0].value for name in joints_of(path, contact))
+        positions = (bodies.axes[name].motion[0].value for name in joints_of(path, contact))
         return "", contact.gaps(values, *positions), ()
     ends = ends_of(bodies, path, contact)
     return "", contact.gaps(values, *ends), contact.frictions(values, *ends)

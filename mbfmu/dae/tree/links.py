@@ -268,7 +268,11 @@ def _link(
     # Inertia of a rotor, which moves with the joint's axis alone
     rotor = bodies.rotors.get(branch.label)
     if rotor is not None and v.numel():
-        regular[0, 0] = rotor
+        for part in branch.quaternions:  # J |w|^2 = 4 J |Qdot|^2, and the force along Q that keeps its norm
+            regular[part, part] += 4 * rotor * ca.SX.eye(4)
+            regular_bias[part] += 4 * rotor * ca.sumsqr(v[part]) * q[part]
+        if not branch.quaternions:
+            regular[0, 0] = rotor
     return Link(
         parent=parent,
         R=None if bodies.planar else R,

@@ -1,9 +1,10 @@
 """Forces: between frames, on the axes of joints, and from outside; one file for each family."""
 
 from mbfmu.model.forces.angular import AngularSpring
-from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, AxesStop, FilteredDrive
+from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, AxesStop, FilteredDrive, IntegratedDrive
 from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
 from mbfmu.model.forces.bushing import Bushing
+from mbfmu.model.forces.fluid import BoxDrag
 from mbfmu.model.forces.force import AxisForce, Force
 from mbfmu.model.forces.friction import AxisFriction, RotationalFriction, TranslationalFriction
 from mbfmu.model.forces.laws import AxisLaw, AxisPotential
@@ -36,11 +37,13 @@ __all__ = [
     "AxisMaxwellDamper",
     "AxisPotential",
     "AxisStop",
+    "BoxDrag",
     "Bushing",
     "ConstantForce",
     "Damper",
     "FilteredDrive",
     "Force",
+    "IntegratedDrive",
     "LimitedForce",
     "LimitedTorque",
     "LineForce",

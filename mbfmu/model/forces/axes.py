@@ -174,3 +174,28 @@ class FilteredDrive(AffineDrive):
 
     def rates(self, p: Any, s: SX, v: SX) -> tuple[SX, ...]:
         return ((self.asked(p) - p.z) / p.T,)
+
+
+@dataclass(frozen=True)
+class IntegratedDrive(AffineDrive):
+    """An affine drive behind an integrator: its gain multiplies `z`, with ``z' = u`` between the limits of z.
+
+    A position servo behind it is asked for a speed.
+
+    Args:
+        joints, ratios, gain, ...: see `AffineDrive`.
+        z_least, z_greatest: limits of z.
+        z: start value of the integral.
+    """
+
+    z_least: Value = quantity(-NO_LIMIT, "1", "least integral")
+    z_greatest: Value = quantity(NO_LIMIT, "1", "greatest integral")
+    z: Value = state("1", "integral of the input")
+
+    def acting(self, p: Any) -> SX:
+        return ca.fmax(p.z_least, ca.fmin(p.z_greatest, p.z))
+
+    def rates(self, p: Any, s: SX, v: SX) -> tuple[SX, ...]:
+        u = self.asked(p)
+        rising = ca.if_else(p.z < p.z_greatest, ca.fmax(u, 0), 0)
+        return (rising + ca.if_else(p.z > p.z_least, ca.fmin(u, 0), 0),)

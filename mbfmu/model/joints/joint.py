@@ -184,6 +184,10 @@ class Joint(Component):
         """
         return ()
 
+    def inertia(self, p: Any) -> SX:
+        """Return the inertia J that moves with the joint's first rate alone: energy ``J rate . rate / 2``, or none."""
+        return ca.SX(1, 1)
+
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
         """Return pairs (rate, effort) of forces that depend on constraint forces: none by default.
 

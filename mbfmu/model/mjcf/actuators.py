@@ -10,7 +10,7 @@ from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.laws import AFFINE, OTHERS, ActuatorLaw, stated
 from mbfmu.model.mjcf.settings import Settings, flag_of
-from mbfmu.model.mjcf.tendons import Tendon
+from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, check_path
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import XmlElement
 
@@ -35,6 +35,7 @@ class Actuator:
         forces: least and greatest force; None: no limits.
         armature: inertia that it adds to the one joint it acts on.
         damping: damping that it adds along the joints.
+        states: least and greatest state of its integrator; None: no limits.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Actuator:
     forces: tuple[float, float] | None
     armature: float
     damping: float
+    states: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Actuators:
         count: number of all.
         indices: number of each of those that are modelled, among all.
         notices: what was left out.
+        stateful: names of those with a state, in the order of the file.
     """
 
     acting: Mapping[str, Actuator]
@@ -66,6 +69,7 @@ class Actuators:
     count: int
     indices: Mapping[str, int]
     notices: tuple[str, ...]
+    stateful: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,16 @@ class Ends:
 
     joints: Mapping[str, ModelJoint]
     tendons: Mapping[str, Tendon]
-    spatial: frozenset[str]
+    spatial: Mapping[str, SpatialTendon]
     sites: Mapping[str, Site]
+
+    def efforts(self, joint: str) -> tuple[float, float] | None:
+        """Return the limits of what all actuators put on a joint; None of the key of a spatial tendon."""
+        return None if joint.startswith(ROPE) else self.joints[joint].efforts
+
+    def efforts_of(self, tendon: str) -> tuple[float, float] | None:
+        """Return the limits of what all actuators put on a tendon."""
+        return (self.tendons[tendon] if tendon in self.tendons else self.spatial[tendon]).efforts
 
 
 def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends: Ends) -> Actuators:
@@ -90,6 +102,8 @@ def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends:
     indices: dict[str, int] = {}
     off: list[str] = []
     early: list[str] = []
+    sticking: list[str] = []
+    stateful: list[str] = []
     elements = [item for group in root.all("actuator") for item in group.children]
     if len(elements) > MOST:
         raise reader.error(elements[MOST], ModelError(f"more than {MOST} actuators"))
@@ -102,11 +116,19 @@ def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends:
             raise reader.error(element, NameInUseError(f"there are two actuators '{name}': rename one"))
         filled, law = stated(defaults, element)
         actuator, unknown = _actuator(reader, filled, law, name, settings, ends)
+        stateful += [name] if law.dyntype != "none" else []
         acts = settings.flags["actuation"] and reader.number(filled, "group", "0") not in settings.idle
-        if unknown and (acts or any(word in filled.attributes for word in ("armature", "damping"))):
+        if (
+            unknown
+            and element.tag != "adhesion"
+            and (acts or any(word in filled.attributes for word in ("armature", "damping")))
+        ):
             raise reader.error(element, ModelError(f"actuator '{name}' ({unknown}) is not modelled: remove it"))
-        if acts and actuator and actuator.law.filtered and flag_of(reader, filled, "actearly", False):
+        if acts and actuator and actuator.law.stateful and flag_of(reader, filled, "actearly", False):
             early.append(f"'{name}'")
+        if acts and element.tag == "adhesion":  # it pulls at contacts alone
+            sticking.append(f"'{name}'")
+            continue
         if acts and actuator:
             actuators[name], indices[name] = actuator, index
             continue
@@ -120,8 +142,10 @@ def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends:
         notices.append(f"actuators of groups that are off are left out: {first_of(off)}")
     if early:
         notices.append(f"early activation (actearly) is a step's, and here there is none: {first_of(early)}")
+    if sticking:
+        notices.append(f"adhesion acts at contacts, which are left out: {first_of(sticking)}")
     _check_shared(reader, actuators, elements, indices, ends)
-    return Actuators(_held(actuators, ends), idle, len(elements), indices, tuple(notices))
+    return Actuators(_held(actuators, ends), idle, len(elements), indices, tuple(notices), tuple(stateful))
 
 
 def _check_shared(
@@ -132,10 +156,10 @@ def _check_shared(
     ends: Ends,
 ) -> None:
     """Raise an error if a limit of efforts holds for several actuators, or for one joint of several of an actuator."""
-    shared = Counter(joint for item in actuators.values() for joint in item.joints if ends.joints[joint].efforts)
-    shared += Counter(item.tendon for item in actuators.values() if item.tendon and ends.tendons[item.tendon].efforts)
+    shared = Counter(joint for item in actuators.values() for joint in item.joints if ends.efforts(joint))
+    shared += Counter(item.tendon for item in actuators.values() if item.tendon and ends.efforts_of(item.tendon))
     for name, item in actuators.items():
-        limited = [joint for joint in item.joints if ends.joints[joint].efforts]
+        limited = [joint for joint in item.joints if ends.efforts(joint)]
         several = [end for end in (*item.joints, item.tendon) if shared[end] > 1]
         message = ""
         if several:
@@ -177,11 +201,12 @@ def _actuator(
         unknown = unknown or "its damping is a polynomial"
     if reader.number(element, "delay", "0"):
         unknown = unknown or "it has a delay"
-    if armature and len(joints) != 1:
-        unknown = unknown or "it has an armature, and acts on more than one joint"
-    if law.filtered and settings.limits(reader, element, f"actuator '{name}'", "actrange", "actlimited"):
+    if armature and (len(joints) != 1 or next(iter(joints)).startswith(ROPE)):
+        unknown = unknown or "it has an armature, and acts on no single joint"
+    states = settings.limits(reader, element, f"actuator '{name}'", "actrange", "actlimited") if law.stateful else None
+    if law.filtered and states:
         unknown = unknown or "limits of its filter"
-    if site and law.filtered:
+    if site and law.stateful:
         unknown = unknown or "a filter at a site"
     acting = law.acting
     if acting.dampratio and site:
@@ -194,7 +219,8 @@ def _actuator(
         raise reader.error(element, ValueRangeError(message))
     inputs = inputs if settings.flags["clampctrl"] else None
     tendon = element.attributes.get("tendon", "")
-    return Actuator(name, acting, joints, site, gear, tendon, inputs, forces, armature * gear[0] ** 2, damping), ""
+    rotor = armature * gear[0] ** 2
+    return Actuator(name, acting, joints, site, gear, tendon, inputs, forces, rotor, damping, states), ""
 
 
 def _damping(reader: Attributes, element: XmlElement) -> tuple[float, ...]:
@@ -213,9 +239,10 @@ def _acted(
                 return {}, "", f"on a {ends.joints[joint].kind} joint"
             return {joint: gear}, "", ""
         case "tendon":
-            tendon = known(reader, element, on, {**ends.tendons, **dict.fromkeys(ends.spatial)}, "tendon")
+            tendon = known(reader, element, on, {**ends.tendons, **ends.spatial}, "tendon")
             if tendon in ends.spatial:
-                return {}, "", "on a spatial tendon"
+                check_path(reader, ends.spatial[tendon])
+                return {ROPE + tendon: gear}, "", ""
             pulled = ends.tendons[tendon]
             return {item: gear * ratio for item, ratio in pulled.ratios.items()}, "", ""
         case "site":
@@ -234,10 +261,10 @@ def _inherited(
         limits = settings.limits(reader, stated, f"joint '{target}'", "range", "limited")
         if ends.joints[target].kind == "hinge" and limits:
             unit = settings.angle  # MuJoCo converts the range of no other joint
-    elif on == "tendon" and target in ends.tendons:
-        stated, unit = ends.tendons[target].element, 1.0
+    elif on == "tendon" and target in {**ends.tendons, **ends.spatial}:
+        stated, unit = (ends.tendons[target] if target in ends.tendons else ends.spatial[target]).element, 1.0
     else:
-        message = f"actuator '{name}' with inheritrange acts on neither a joint nor a fixed tendon: give a ctrlrange"
+        message = f"actuator '{name}' with inheritrange acts on neither a joint nor a tendon: give a ctrlrange"
         raise reader.error(element, ModelError(message))
     lower, upper = (unit * item for item in reader.numbers(stated, "range", "0 0", 2))
     if not lower < upper:
@@ -253,9 +280,9 @@ def _held(actuators: dict[str, Actuator], ends: Ends) -> dict[str, Actuator]:
     for name, actuator in actuators.items():
         forces = actuator.forces
         if actuator.tendon:
-            forces = _in_turn(ends.tendons[actuator.tendon].efforts, forces)
+            forces = _in_turn(ends.efforts_of(actuator.tendon), forces)
         for joint, ratio in actuator.joints.items():
-            limits = ends.joints[joint].efforts
+            limits = ends.efforts(joint)
             if limits and ratio:
                 least, greatest = sorted(item / ratio for item in limits)
                 forces = _in_turn(forces, (least, greatest))

@@ -4,27 +4,35 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from mbfmu.model.component import Component
+import numpy as np
+
+from mbfmu.model.component import Component, guess
 from mbfmu.model.couplings import Gear, PolynomialCoupling
 from mbfmu.model.forces import (
     AffineDrive,
     AffineThruster,
     AxesSpring,
     AxesStop,
+    BoxDrag,
     ConstantForce,
     FilteredDrive,
-    SpringDamper,
+    IntegratedDrive,
+    TranslationalFriction,
 )
-from mbfmu.model.joints import Coincident, Fixed
+from mbfmu.model.forces.stop import NO_LIMIT
+from mbfmu.model.joints import Coincident, Fixed, Prismatic
 from mbfmu.model.mjcf.actuators import Actuator
-from mbfmu.model.mjcf.bodies import Site
+from mbfmu.model.mjcf.bodies import ModelBody, Site, site_points
 from mbfmu.model.mjcf.closures import Closure, Coupled
 from mbfmu.model.mjcf.model import MjcfModel
 from mbfmu.model.mjcf.poses import RigidPose
-from mbfmu.model.parts import FixedTranslation
+from mbfmu.model.mjcf.settings import Settings
+from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon
+from mbfmu.model.parts import Body, FixedTranslation
 from mbfmu.model.robot.assembly import VELOCITY, bracket, frames_of, identifier, names_of
 from mbfmu.model.robot.robot import AXIAL, Origin, Robot
 from mbfmu.model.robot.tree import unlike
+from mbfmu.model.rope import Rope
 from mbfmu.model.system import System
 from mbfmu.model.system_data import Connection, connect
 
@@ -74,6 +82,9 @@ def added(system: System, model: MjcfModel) -> System:
     sites = {site.name: _site(more, site) for site in model.bodies.sites.values()}
     for closure in model.equalities.closures:
         _close(more, closure)
+    for rope in model.ropes.values():
+        axial.add(ROPE + rope.name)
+        _span(more, rope, model, sites)
     for coupled in model.equalities.coupled:
         _couple(more, coupled, axial)
     for tendon in model.tendons.values():
@@ -86,13 +97,10 @@ def added(system: System, model: MjcfModel) -> System:
             c, (lower, upper) = model.stops[tendon.name], tendon.limits
             name = more.named(f"{tendon.name}_stop", "tendon")
             more.add(AxesStop(name, **_axes(more, tendon.ratios, axial), lower=lower, upper=upper, c=c, d=c / VELOCITY))
-    for line in model.lines:
-        ends = {f"frame_{side}": sites[site] for side, site in zip("ab", line.sites, strict=True)}
-        name = more.named(line.name, "tendon")
-        more.add(SpringDamper(name, c=line.stiffness, s_unstretched=line.length, d=line.damping), **ends)
     for actuator in model.actuators.acting.values():
         begun = model.keyframe.inputs[model.actuators.indices[actuator.name]] if model.keyframe.inputs else 0.0
-        _drive(more, actuator, axial, sites, begun)
+        state = model.keyframe.states.get(actuator.name, 0.0)
+        _drive(more, actuator, axial, sites, begun, state)
     for actuator in (*model.actuators.acting.values(), *model.actuators.idle.values()):
         _damp(more, actuator, axial)
     for body in model.bodies.bodies.values():
@@ -101,6 +109,7 @@ def added(system: System, model: MjcfModel) -> System:
             name = more.named(f"{body.name}_gravcomp", "force")
             r: Any = tuple(float(item) for item in body.solid.r)
             more.add(ConstantForce(name, f=f, r=r), frame_b=more.frames[body.name])
+        _drag(more, body, model.settings)
         if weightless := body.armed[1]:
             f = tuple(-weightless * item for item in robot.gravity)
             more.add(ConstantForce(more.named(f"{body.name}_armature", "force"), f=f), frame_b=more.frames[body.name])
@@ -112,6 +121,20 @@ def added(system: System, model: MjcfModel) -> System:
     )
 
 
+def _drag(more: _More, body: ModelBody, settings: Settings) -> None:
+    """Add the drag of the box with the mass and the moments of inertia of a body, if a fluid is around it."""
+    solid = body.solid
+    if not (solid.m and settings.passive and (settings.density or settings.viscosity)):
+        return
+    pose = solid.pose
+    moments = np.diag(pose.R.T @ solid.I @ pose.R)
+    squares = 6 * (moments.sum() - 2 * moments) / solid.m
+    b: Any = tuple(float(np.sqrt(max(item, 0.0))) for item in squares)
+    name = more.named(f"{body.name}_drag", "force")
+    drag = BoxDrag(name, b=b, rho=settings.density, mu=settings.viscosity, wind=settings.wind)
+    more.add(drag, frame_b=more.end(f"{name}_b", body.name, pose))
+
+
 def _close(more: _More, closure: Closure) -> None:
     name = more.named(closure.name, "loop")
     ends = {
@@ -119,6 +142,33 @@ def _close(more: _More, closure: Closure) -> None:
         for side, body, pose in zip("ab", closure.bodies, closure.poses, strict=True)
     }
     more.add(Fixed(name) if closure.rigid else Coincident(name), **ends)
+
+
+def _span(more: _More, rope: SpatialTendon, model: MjcfModel, sites: Mapping[str, str]) -> None:
+    """Add a spatial tendon, with what acts along it."""
+    name = more.named(rope.name, "tendon")
+    ends = {f"frame_{index}": sites[site] for index, site in enumerate(rope.sites, 1)}
+    more.add(Rope(name, points=len(ends), shares=() if set(rope.shares) == {1.0} else rope.shares), **ends)
+    more.names["joint", ROPE + rope.name] = name
+    axis: dict[str, Any] = {"joints": (name,), "ratios": (1.0,)}
+    if rope.stiffness or rope.damping:
+        lower, upper = rope.slack
+        spring = AxesSpring(more.named(f"{name}_spring", "tendon"), **axis, c=rope.stiffness, d=rope.damping,
+                            lower=lower, upper=upper)  # fmt: skip
+        more.add(spring)
+    if rope.name in model.stops and rope.limits:
+        c, (lower, upper) = model.stops[rope.name], rope.limits
+        more.add(AxesStop(more.named(f"{name}_stop", "tendon"), **axis, lower=lower, upper=upper, c=c, d=c / VELOCITY))
+    if rope.friction:
+        more.add(TranslationalFriction(more.named(f"{name}_friction", "tendon"), joint=name, f_c=rope.friction))
+    if rope.armature:  # a mass that slides along without weight
+        slide, mass = more.named(f"{name}_slide", "tendon"), more.named(f"{name}_mass", "tendon")
+        length: Any = guess(rope.length(site_points(model.bodies)))
+        more.add(Prismatic(slide, n=(1.0, 0.0, 0.0), s=length, v=None), frame_a=more.frames[model.robot.root])
+        more.add(Body(mass, m=rope.armature), frame_a=f"{slide}.frame_b")
+        f = tuple(-rope.armature * item for item in model.robot.gravity)
+        more.add(ConstantForce(more.named(f"{name}_weight", "tendon"), f=f), frame_b=f"{slide}.frame_b")
+        more.add(Gear(more.named(f"{name}_gear", "tendon"), joint_a=slide, joint_b=name))
 
 
 def _couple(more: _More, coupled: Coupled, axial: set[str]) -> None:
@@ -147,7 +197,9 @@ def _axes(more: _More, combination: Mapping[str, float], axial: set[str]) -> dic
     return {"joints": tuple(kept), "ratios": tuple(kept.values())}
 
 
-def _drive(more: _More, actuator: Actuator, axial: set[str], sites: Mapping[str, str], begun: float) -> None:
+def _drive(
+    more: _More, actuator: Actuator, axial: set[str], sites: Mapping[str, str], begun: float, state: float
+) -> None:
     law = actuator.law
     name = more.named(actuator.name, "actuator")
     limits = dict(_limits(actuator))
@@ -158,8 +210,11 @@ def _drive(more: _More, actuator: Actuator, axial: set[str], sites: Mapping[str,
     else:
         fields |= {"gain_s": law.gain[1], "gain_v": law.gain[2], "bias_s": law.bias[1]}
         axes = _axes(more, actuator.joints, axial)
-        if law.filtered:
-            more.add(FilteredDrive(name, **axes, **fields, T=law.filtered))
+        if law.dyntype == "integrator":
+            least, greatest = actuator.states or (-NO_LIMIT, NO_LIMIT)
+            more.add(IntegratedDrive(name, **axes, **fields, z_least=least, z_greatest=greatest, z=state))
+        elif law.filtered:
+            more.add(FilteredDrive(name, **axes, **fields, T=law.filtered, z=state))
         else:
             more.add(AffineDrive(name, **axes, **fields))
     if begun:

@@ -125,6 +125,8 @@ def _model(
         UnknownNameError: there is no such model.
         ModelError: its settings differ.
     """
+    if "model" not in element.attributes:  # what stands elsewhere in the same one
+        return root, path
     name, known = reader.name(element, "model"), []
     for item in (item for asset in root.all("asset") for item in asset.all("model")):
         inner_path = path.parent / reader.name(item, "file")

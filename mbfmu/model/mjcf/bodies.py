@@ -11,12 +11,12 @@ from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.geoms import Geom, Meshes, geom_of, solid_of_geom, visual_of
 from mbfmu.model.mjcf.inertials import bounded, inertial_of
 from mbfmu.model.mjcf.joints import ModelJoint, joint_of
-from mbfmu.model.mjcf.poses import HERE, LONG, RigidPose, pose_of, stretched
+from mbfmu.model.mjcf.poses import HERE, LONG, RigidPose, about, pose_of, stretched
 from mbfmu.model.mjcf.settings import LIMITED, Settings, choice, flag_of
 from mbfmu.model.mjcf.solids import MassShare, merged
 from mbfmu.model.mjcf.unread import inside
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.robot import Visual
+from mbfmu.model.robot.robot import Array, Visual
 from mbfmu.model.robot.tree import unlike
 from mbfmu.model.robot.xml import XmlElement
 
@@ -75,10 +75,9 @@ class ModelBody:
 
     @property
     def armed(self) -> tuple[MassShare, float]:
-        """Its mass with the armature of a ball or free joint, and the mass of that, which has no weight, kg."""
-        a = sum(joint.armature for joint in self.joints if joint.kind in {"ball", "free"})
+        """Its mass with the armature of a free joint, and the mass of that, which has no weight, kg."""
         m = sum(joint.armature for joint in self.joints if joint.kind == "free")
-        return (merged([self.solid, MassShare(m, np.zeros(3), a * np.eye(3))]), m) if a else (self.solid, 0.0)
+        return (merged([self.solid, MassShare(m, np.zeros(3), m * np.eye(3))]), m) if m else (self.solid, 0.0)
 
 
 @dataclass
@@ -164,12 +163,14 @@ class _Walk:
         self._check_joints(element, parent, joints)
         if flag_of(reader, element, "mocap", False):
             bodies.mocap.append(name)
-        pose, solid = frame @ pose_of(reader, element, self.settings), self._solid(element, content)
+        pose, solid = frame @ pose_of(reader, element, self.settings), self._solid(element, content, parent, joints)
         if self._aligned(joints, content):
             back = solid.pose.inverse()
             pose, solid = pose @ solid.pose, solid.moved(back.r, back.R)
             content.see_from(back)
         looks = tuple(look for geom in content.geoms if (look := visual_of(geom, name, self.meshes, self.colours)))
+        if self.settings.density or self.settings.viscosity:
+            self._check_fluid(content, solid)
         gravcomp = reader.number(element, "gravcomp", "0") if self.settings.passive else 0.0
         bodies.bodies[name] = ModelBody(name, element, parent, pose, tuple(joints), solid, gravcomp, looks)
         for geom in content.geoms:
@@ -177,6 +178,13 @@ class _Walk:
                 message = f"a plane is endless, and the body '{name}' moves: take a box, or remove it"
                 raise reader.error(geom.element, ModelError(message))
         self.finish(content, name, depth)
+
+    def _check_fluid(self, content: "_Content", solid: MassShare) -> None:
+        for geom in content.geoms:
+            shape = choice(self.reader, geom.element, "fluidshape", "none", ("none", "ellipsoid"))
+            if shape != "none" and solid.m and self.settings.passive:
+                message = 'the fluid around an ellipsoid is not modelled: write fluidshape="none", which takes the box'
+                raise self.reader.error(geom.element, ModelError(f"{message} of the body's inertia"))
 
     def finish(self, content: "_Content", name: str, depth: int) -> None:
         """Add the sites of a body, and the bodies in it."""
@@ -207,9 +215,6 @@ class _Walk:
             message = "a free joint belongs to a body in the <worldbody>"
         elif "ball" in kinds and ("hinge" in kinds or kinds.count("ball") > 1):
             message = "a body with a ball joint has no other that turns"
-        loaded = next((joint for joint in joints if joint.kind == "ball" and joint.armature), None)
-        if loaded and (parent != WORLD and joint_path(self.bodies, parent)):
-            message = "a ball joint with armature on a body that moves is not modelled: set it to 0"
         if message:
             raise self.reader.error(joints[0].element, ModelError(f"joint '{joints[0].name}': {message}"))
 
@@ -220,8 +225,16 @@ class _Walk:
         said = choice(self.reader, joints[0].element, "align", "auto", LIMITED)
         return said == "true" or (said == "auto" and self.settings.alignfree)
 
-    def _solid(self, element: XmlElement, content: "_Content") -> MassShare:
-        """Return the mass of a body: as stated, or that of its geoms."""
+    def _solid(self, element: XmlElement, content: "_Content", parent: str, joints: list[ModelJoint]) -> MassShare:
+        """Return the mass of a body: as stated, or that of its geoms; none of one that is fixed, if it is not known."""
+        try:
+            return self._moving_solid(element, content)
+        except ModelError:
+            if joints or joint_path(self.bodies, parent) or self.settings.settotalmass > 0:
+                raise
+        return merged([])
+
+    def _moving_solid(self, element: XmlElement, content: "_Content") -> MassShare:
         settings, reader = self.settings, self.reader
         if len(content.inertials) > 1:
             raise reader.error(content.inertials[1], ModelError("a <body> has one <inertial> at most"))
@@ -305,12 +318,33 @@ def scaled(bodies: dict[str, ModelBody], settings: Settings) -> dict[str, ModelB
     return {name: replace(body, solid=body.solid.scaled(factor)) for name, body in bodies.items()}
 
 
-def poses_of(bodies: MjcfBodies) -> dict[str, RigidPose]:
-    """Return the pose of each body in the world, for all joints at their references, by name."""
+def poses_of(bodies: MjcfBodies, coordinates: Mapping[str, float] | None = None) -> dict[str, RigidPose]:
+    """Return the pose of each body in the world, by name.
+
+    Args:
+        bodies: the bodies.
+        coordinates: coordinate of each joint that slides or turns about an axis, rad or m, by name; None: all joints
+            are at their references, as balls and free bodies are in any case.
+    """
     poses = {WORLD: HERE}
     for name, body in bodies.bodies.items():
-        poses[name] = poses[body.parent] @ body.pose
+        pose = poses[body.parent] @ body.pose
+        for joint in body.joints if coordinates else ():
+            if joint.kind not in {"hinge", "slide"} or not (s := (coordinates or {})[joint.name] - joint.ref):
+                continue
+            if joint.kind == "slide":
+                pose = pose @ RigidPose(s * joint.axis, np.eye(3))
+            else:
+                turn = about(joint.axis, s)
+                pose = pose @ RigidPose(joint.r - turn @ joint.r, turn)
+        poses[name] = pose
     return poses
+
+
+def site_points(bodies: MjcfBodies, coordinates: Mapping[str, float] | None = None) -> dict[str, Array]:
+    """Return the position of each site in the world, m, by name; the arguments are those of `poses_of`."""
+    poses = poses_of(bodies, coordinates)
+    return {name: (poses[site.body] @ site.pose).r for name, site in bodies.sites.items()}
 
 
 def joint_path(bodies: MjcfBodies, body: str) -> list[str]:

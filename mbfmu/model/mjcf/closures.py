@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbfmu.errors import ModelError, first_of
-from mbfmu.model.mjcf.bodies import MjcfBodies, body_named, joint_path, known, poses_of
+from mbfmu.model.mjcf.bodies import MjcfBodies, body_named, joint_path, known, poses_of, site_points
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.poses import RigidPose, turned
 from mbfmu.model.mjcf.settings import Settings, flag_of
-from mbfmu.model.mjcf.tendons import Tendon
+from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, check_path
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import XmlElement
 
@@ -72,7 +72,11 @@ class Equalities:
 
 
 def equalities_of(
-    root: XmlElement, defaults: Defaults, settings: Settings, bodies: MjcfBodies, tendons: Mapping[str, Tendon]
+    root: XmlElement,
+    defaults: Defaults,
+    settings: Settings,
+    bodies: MjcfBodies,
+    tendons: Mapping[str, Tendon | SpatialTendon],
 ) -> Equalities:
     """Return the equalities of a model.
 
@@ -81,7 +85,7 @@ def equalities_of(
         defaults: the default classes.
         settings: settings of the model.
         bodies: its bodies.
-        tendons: its fixed tendons, by name.
+        tendons: its tendons, by name.
 
     Raises:
         ModelError: an equality names what is not there, or is of a kind that is not modelled.
@@ -116,8 +120,8 @@ def equalities_of(
                 coupled.append(_of_joints(reader, filled, name, joints))
                 guessed |= set(coupled[-1].a)
             elif item.tag == "tendon":
-                coupled.append(_of_tendons(reader, filled, name, tendons))
-                guessed |= set(coupled[-1].a)
+                coupled.append(_of_tendons(reader, filled, name, tendons, bodies))
+                guessed |= {joint for key in coupled[-1].a for joint in joints_along(bodies, tendons, key)}
             else:
                 raise reader.error(item, ModelError(f"the equality <{item.tag}> '{name}' is not modelled: remove it"))
     kinds = {
@@ -167,16 +171,35 @@ def _of_joints(reader: Attributes, element: XmlElement, name: str, joints: Mappi
     return Coupled(name, {names[0]: 1.0}, dict.fromkeys(names[1:], 1.0), references, _polynomial(reader, element))
 
 
-def _of_tendons(reader: Attributes, element: XmlElement, name: str, tendons: Mapping[str, Tendon]) -> Coupled:
+def joints_along(bodies: MjcfBodies, tendons: Mapping[str, Tendon | SpatialTendon], key: str) -> set[str]:
+    """Return the joints that change an axis by its key among those that are combined: itself, or those of a rope."""
+    tendon = tendons.get(key.removeprefix(ROPE)) if key.startswith(ROPE) else None
+    if not isinstance(tendon, SpatialTendon):
+        return {key}
+    ways = [set(joint_path(bodies, bodies.sites[site].body)) for site in tendon.sites]
+    shared = {joint for joint in ways[0] if all(joint in way for way in ways)}
+    return {joint for way in ways for joint in way} - shared
+
+
+def _of_tendons(
+    reader: Attributes,
+    element: XmlElement,
+    name: str,
+    tendons: Mapping[str, Tendon | SpatialTendon],
+    bodies: MjcfBodies,
+) -> Coupled:
     reader.name(element, "tendon1")
-    pair = [
-        tendons[known(reader, element, key, tendons, "fixed tendon")]
-        for key in ("tendon1", "tendon2")
-        if key in element.attributes
-    ]
-    ratios = [*(item.ratios for item in pair), {}]
-    references = (pair[0].length, pair[1].length if len(pair) == 2 else 0.0)
-    return Coupled(name, ratios[0], ratios[1], references, _polynomial(reader, element))
+    pair: list[tuple[Mapping[str, float], float]] = []
+    for key in ("tendon1", "tendon2"):
+        if key in element.attributes:
+            tendon = tendons[known(reader, element, key, tendons, "tendon")]
+            if isinstance(tendon, SpatialTendon):
+                check_path(reader, tendon)
+                pair.append(({ROPE + tendon.name: 1.0}, tendon.length(site_points(bodies))))
+            else:
+                pair.append((tendon.ratios, tendon.length))
+    (a, a_0), (b, b_0) = (*pair, ({}, 0.0))[:2]
+    return Coupled(name, a, b, (a_0, b_0), _polynomial(reader, element))
 
 
 def _polynomial(reader: Attributes, element: XmlElement) -> tuple[float, ...]:

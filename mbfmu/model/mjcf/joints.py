@@ -40,6 +40,7 @@ class ModelJoint:
         friction: Coulomb friction, N.m or N.
         limits: least and greatest coordinate, rad or m; None: no limits.
         efforts: least and greatest effort of all drives together; None: no limits.
+        settling: time constant, s, and damping ratio from which stiffness and damping follow; (0, 0): they are given.
     """
 
     name: str
@@ -55,6 +56,7 @@ class ModelJoint:
     friction: float = 0.0
     limits: tuple[float, float] | None = None
     efforts: tuple[float, float] | None = None
+    settling: tuple[float, float] = (0.0, 0.0)
 
     def named(self, name: str) -> "ModelJoint":
         """Return the joint with another name."""
@@ -96,9 +98,11 @@ def joint_of(
     damping = _first(reader, filled, name, "damping") if settings.flags["damper"] else 0.0
     if not settings.flags["passive"]:
         stiffness = damping = 0.0
+    T, zeta = reader.numbers(filled, "springdamper", "0 0", 2)
+    settling = (T, zeta) if min(T, zeta) > 0 else (0.0, 0.0)
     armature = reader.number(filled, "armature", "0", least=0.0)
     friction = reader.number(filled, "frictionloss", "0", least=0.0) if settings.flags["frictionloss"] else 0.0
-    _check(reader, filled, name, kind, stiffness)
+    _check(reader, filled, name, kind, stiffness or max(settling))
     limits = efforts = None
     if kind != "free" and settings.flags["limit"]:
         limits = settings.limits(reader, filled, f"joint '{name}'", "range", "limited")
@@ -118,6 +122,7 @@ def joint_of(
         friction,
         (limits[0] * unit, limits[1] * unit) if limits else None,
         efforts,
+        settling,
     )
 
 
@@ -147,8 +152,6 @@ def _check(reader: Attributes, element: XmlElement, name: str, kind: str, stiffn
     if kind == "free" and stiffness:
         message = "a free joint with stiffness is not modelled: set it to 0, or write <freejoint/>, which takes over no"
         message += " defaults"
-    elif any(reader.numbers(element, "springdamper", "0 0", 2)):
-        message = "springdamper is not computed: give stiffness and damping"
     elif reader.number(element, "springyield", "0"):
         message = "a spring that yields is not modelled: set springyield to 0"
     if message:

@@ -1,7 +1,7 @@
 """Keyframes: the start of a model."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,14 +33,18 @@ class Keyframe:
         name: name of the keyframe; empty: there is none, or it has no name.
         joints: starts of the joints, by name.
         inputs: values of the actuators' inputs, in the order of the file; empty: none are given.
+        states: states of filters and integrators, by the name of the actuator.
     """
 
     name: str
     joints: Mapping[str, JointStart]
     inputs: tuple[float, ...] = ()
+    states: Mapping[str, float] = field(default_factory=dict)
 
 
-def keyframe_of(root: XmlElement, reader: Attributes, joints: Mapping[str, ModelJoint], inputs: int) -> Keyframe:
+def keyframe_of(
+    root: XmlElement, reader: Attributes, joints: Mapping[str, ModelJoint], inputs: int, stateful: Sequence[str]
+) -> Keyframe:
     """Return the keyframe named `home`, or else the first one.
 
     Args:
@@ -48,9 +52,10 @@ def keyframe_of(root: XmlElement, reader: Attributes, joints: Mapping[str, Model
         reader: reader of attributes.
         joints: the joints by name, in the order of the model's coordinates.
         inputs: number of actuators.
+        stateful: names of the actuators that have a state, in the order of the file.
 
     Raises:
-        ModelError: it has a wrong number of values, or states of filters.
+        ModelError: it has too many values.
     """
     element = _chosen(root)
     if element is None:
@@ -60,17 +65,14 @@ def keyframe_of(root: XmlElement, reader: Attributes, joints: Mapping[str, Model
         _values(reader, element, name, count)
         for name, count in (("qpos", counts[0]), ("qvel", counts[1]), ("ctrl", inputs))
     )
-    if any(_any_number(reader, element, "act")):
-        raise reader.error(
-            element, ModelError("<key act>: states of filters begin at 0 here: remove act, or set it to 0")
-        )
+    states = dict(zip(stateful, _values(reader, element, "act", len(stateful)), strict=False))
     starts, at = {}, [0, 0]
     for name, joint in joints.items():
         n_q, n_v = SIZES[joint.kind]
-        mine = JointStart(q[at[0] : at[0] + n_q], v[at[1] : at[1] + n_v])
+        mine = JointStart(*(_whole(reader, element, x[k : k + n], n) for x, k, n in ((q, at[0], n_q), (v, at[1], n_v))))
         starts[name] = _turned(reader, element, mine) if joint.kind in {"ball", "free"} else mine
         at = [at[0] + n_q, at[1] + n_v]
-    return Keyframe(element.attributes.get("name", ""), starts, u)
+    return Keyframe(element.attributes.get("name", ""), starts, u + (0.0,) * (inputs - len(u)) if u else u, states)
 
 
 def _chosen(root: XmlElement) -> XmlElement | None:
@@ -109,11 +111,23 @@ def _values(reader: Attributes, element: XmlElement, name: str, count: int) -> t
     if name not in element.attributes:
         return ()
     count_there = len(element.attributes[name].split())
-    if count_there != count:
+    if count_there > count:
         which = element.attributes.get("name", "")
         message = f'<key name="{which}" {name}> has {count_there} numbers, and the model {count}'
         raise reader.error(element, ModelError(message))
-    return reader.numbers(element, name, "", count)
+    return reader.numbers(element, name, "", count_there)
+
+
+def _whole(reader: Attributes, element: XmlElement, numbers: tuple[float, ...], count: int) -> tuple[float, ...]:
+    """Return the numbers of a joint, all or none.
+
+    Raises:
+        ModelError: some are missing.
+    """
+    if len(numbers) not in {0, count}:
+        message = f"<key> ends within the numbers of a joint, which has {count}: write all of them"
+        raise reader.error(element, ModelError(message))
+    return numbers
 
 
 def _turned(reader: Attributes, element: XmlElement, start: JointStart) -> JointStart:

@@ -58,7 +58,12 @@ class ActuatorLaw:
     @property
     def filtered(self) -> float:
         """Time constant of a filter in front, s; 0: there is none."""
-        return self.time if self.dyntype in FILTERS[1:] else 0.0
+        return self.time if self.dyntype in FILTERS[1:3] else 0.0
+
+    @property
+    def stateful(self) -> bool:
+        """Whether it has a state: of a filter or an integrator."""
+        return self.dyntype == "integrator" or self.filtered > 0
 
     @property
     def acting(self) -> "ActuatorLaw":
@@ -76,7 +81,7 @@ class ActuatorLaw:
         return self.spread > 0 and same
 
 
-FILTERS = ("none", "filter", "filterexact")
+FILTERS = ("none", "filter", "filterexact", "integrator")
 """Types of dynamics that are modelled."""
 
 

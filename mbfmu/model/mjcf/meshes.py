@@ -26,6 +26,8 @@ Triangles = npt.NDArray[np.int64]
 def read_mesh(path: Path) -> tuple[Array, Triangles]:
     """Return the vertices, shape (n, 3), and triangles, shape (m, 3), of an STL or OBJ file.
 
+    An OBJ file of points alone has no triangles: it stands for their convex hull.
+
     Raises:
         ModelFileError: the file is missing or of another format, or holds no triangles.
         ValueRangeError: its polygons have too many corners.
@@ -41,9 +43,9 @@ def read_mesh(path: Path) -> tuple[Array, Triangles]:
                 raise ModelFileError(f"'{path}': the mass of a mesh is computed of .stl and .obj files")
     except (ValueError, IndexError, struct.error):
         raise ModelFileError(f"'{path}' is no mesh that can be read") from None
-    if not len(triangles) or not np.isfinite(vertices).all():
+    if not len(vertices) or not np.isfinite(vertices).all():
         raise ModelFileError(f"'{path}' holds no triangles with finite corners")
-    if triangles.min() < 0 or triangles.max() >= len(vertices):
+    if len(triangles) and (triangles.min() < 0 or triangles.max() >= len(vertices)):
         raise ModelFileError(f"'{path}': a triangle has a corner that is not there")
     return vertices, triangles
 

@@ -21,12 +21,12 @@ from mbfmu.model.mjcf.keyframe import Keyframe, check_mocap, keyframe_of
 from mbfmu.model.mjcf.poses import turned
 from mbfmu.model.mjcf.replicas import replicated
 from mbfmu.model.mjcf.settings import Settings, flag_of, settings_of
-from mbfmu.model.mjcf.tendons import LineTendon, Tendon, tendons_of
+from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, tendons_of
 from mbfmu.model.mjcf.tree import robot_of
 from mbfmu.model.mjcf.unread import unread
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.masses import accelerations_of_axes
-from mbfmu.model.robot.robot import Origin, Robot
+from mbfmu.model.robot.masses import Mobility, mobility_of
+from mbfmu.model.robot.robot import Array, Origin, Robot
 from mbfmu.model.robot.stiffness import stop_stiffness
 from mbfmu.model.robot.tree import eased, mended
 from mbfmu.model.robot.xml import XmlElement
@@ -41,8 +41,9 @@ class MjcfModel:
     Args:
         robot: its bodies and joints.
         bodies: its bodies and sites as the file has them.
+        settings: its settings.
         tendons: its fixed tendons, by name.
-        lines: its spatial tendons with forces.
+        ropes: its spatial tendons that act or are acted on, by name.
         equalities: its equalities.
         actuators: its actuators.
         stops: stiffness of the stop of each tendon with limits.
@@ -51,8 +52,9 @@ class MjcfModel:
 
     robot: Robot
     bodies: MjcfBodies
+    settings: Settings
     tendons: Mapping[str, Tendon]
-    lines: tuple[LineTendon, ...]
+    ropes: Mapping[str, SpatialTendon]
     equalities: Equalities
     actuators: Actuators
     stops: Mapping[str, float]
@@ -83,12 +85,12 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     defaults = defaults_of(root, reader)
     bodies = bodies_of(root, defaults, settings, meshes_of(root, defaults, settings))
     joints = bodies.joints
-    _check_forces(root, reader, bodies, choices)
+    _check_forces(reader, bodies, choices)
     tendons, spatial = tendons_of(root, defaults, settings, bodies, choices.limits)
-    equalities = equalities_of(root, defaults, settings, bodies, tendons)
-    actuators = actuators_of(root, defaults, settings, Ends(joints, tendons, frozenset(spatial), bodies.sites))
+    equalities = equalities_of(root, defaults, settings, bodies, {**tendons, **spatial})
+    actuators = actuators_of(root, defaults, settings, Ends(joints, tendons, spatial, bodies.sites))
     _check_held_weight(reader, bodies, actuators, settings)
-    keyframe = keyframe_of(root, reader, joints, actuators.count)
+    keyframe = keyframe_of(root, reader, joints, actuators.count, actuators.stateful)
     check_mocap(reader, root, [bodies.bodies[item].pose for item in bodies.mocap])
     armatures: dict[str, float] = {}
     for item in (*actuators.acting.values(), *actuators.idle.values()):
@@ -99,7 +101,8 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     changed, fixed = mended(robot.links, robot.joints)
     idle = {item for item, joint in changed.items() if joint.kind != robot.joints[item].kind}
     _check_idle(reader, bodies, idle, tendons, equalities, actuators)
-    robot = _based(eased(replace(robot, joints=changed), choices), choices.base)
+    robot = _settled(replace(robot, joints=changed), bodies, settings, spatial)
+    robot = _based(eased(robot, choices), choices.base)
     notices = (
         *_unused(left, bodies),
         *equalities.notices,
@@ -107,9 +110,13 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
         *fixed,
         *_decided(bodies, keyframe, actuators),
     )
-    damped, stops = _damped(actuators, robot, bodies), _stops(tendons, robot, bodies)
-    lines = tuple(line for line in spatial.values() if line)
-    return MjcfModel(replace(robot, notices=notices), bodies, tendons, lines, equalities, damped, stops, keyframe)
+    held = {key for item in equalities.coupled for key in (*item.a, *item.b)}
+    held |= {key for item in (*actuators.acting.values(), *actuators.idle.values()) for key in item.joints}
+    ropes = {name: item for name, item in spatial.items() if item.acts or ROPE + name in held}
+    damped, stops = _damped(actuators, robot, bodies, ropes), _stops(tendons, robot, bodies, ropes)
+    return MjcfModel(
+        replace(robot, notices=notices), bodies, settings, tendons, ropes, equalities, damped, stops, keyframe
+    )
 
 
 def _check_sections(root: XmlElement, reader: Attributes) -> None:
@@ -117,13 +124,8 @@ def _check_sections(root: XmlElement, reader: Attributes) -> None:
         raise reader.error(root, ModelError("a model needs a <worldbody> with a <body>"))
 
 
-def _check_forces(root: XmlElement, reader: Attributes, bodies: MjcfBodies, choices: RobotOptions) -> None:
-    """Raise an error if a fluid acts on the bodies, or limits or friction on joints without an axis."""
-    for item in root.all("option"):
-        for key in ("density", "viscosity"):
-            if reader.number(item, key, "0"):
-                message = f"<option {key}>: the forces of a fluid are not modelled: set density and viscosity to 0"
-                raise reader.error(item, ModelError(message))
+def _check_forces(reader: Attributes, bodies: MjcfBodies, choices: RobotOptions) -> None:
+    """Raise an error if limits or friction act on joints without an axis."""
     for joint in bodies.joints.values():
         if joint.kind not in {"ball", "free"}:
             continue
@@ -181,6 +183,24 @@ def _check_held_weight(reader: Attributes, bodies: MjcfBodies, actuators: Actuat
             raise reader.error(joint.element, ModelError(f"joint '{name}' has actuatorgravcomp, {message}"))
 
 
+def _settled(robot: Robot, bodies: MjcfBodies, settings: Settings, ropes: Mapping[str, SpatialTendon]) -> Robot:
+    """Return a robot whose joints with a time constant T and a damping ratio zeta have stiffness and damping.
+
+    With the inertia J on the joint at the references, ``c = J / (T zeta)^2`` and ``d = 2 J / T``.
+    """
+    settling = {name: joint.settling for name, joint in bodies.joints.items() if any(joint.settling)}
+    if not settling:
+        return robot
+    mobility = _mobility(robot, bodies, ropes)
+    joints = dict(robot.joints)
+    spring, damper = (settings.flags["passive"] and settings.flags[name] for name in ("spring", "damper"))
+    for name, (T, zeta) in settling.items():
+        if joints[name].kind != "fixed" and (eased_by := mobility.eased_by(name)) > 0:
+            c, d = 1 / (eased_by * (T * zeta) ** 2), 2 / (eased_by * T)
+            joints[name] = replace(joints[name], stiffness=c if spring else 0.0, damping=d if damper else 0.0)
+    return replace(robot, joints=joints)
+
+
 def _based(robot: Robot, base: str) -> Robot:
     """Return a robot whose bodies at the world are fixed or float, as asked."""
     kinds = {"fixed": ("floating", "fixed"), "floating": ("fixed", "floating")}.get(base)
@@ -197,12 +217,12 @@ def _based(robot: Robot, base: str) -> Robot:
     return replace(robot, joints=joints)
 
 
-def _damped(actuators: Actuators, robot: Robot, bodies: MjcfBodies) -> Actuators:
+def _damped(actuators: Actuators, robot: Robot, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendon]) -> Actuators:
     """Return actuators with the damping that a damping ratio asks for, at the references of the joints."""
     if not any(item.law.dampratio for item in actuators.acting.values()):
         return actuators
     ratios = {name: item.joints for name, item in actuators.acting.items() if item.law.dampratio}
-    eased, changed = _eased(ratios, robot, bodies), {}
+    eased, changed = _eased(ratios, robot, bodies, ropes), {}
     for name, item in actuators.acting.items():
         if (eased_by := eased.get(name, 0.0)) > 0:
             d = 2 * item.law.dampratio * math.sqrt(item.law.gain[0] / eased_by)
@@ -211,18 +231,51 @@ def _damped(actuators: Actuators, robot: Robot, bodies: MjcfBodies) -> Actuators
     return replace(actuators, acting=changed)
 
 
-def _stops(tendons: Mapping[str, Tendon], robot: Robot, bodies: MjcfBodies) -> dict[str, float]:
+def _stops(
+    tendons: Mapping[str, Tendon], robot: Robot, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendon]
+) -> dict[str, float]:
     """Return the stiffness of the stop of each tendon with limits that can move."""
     limited = {name: tendon.ratios for name, tendon in tendons.items() if tendon.limits}
-    eased = _eased(limited, robot, bodies) if limited else {}
+    limited |= {name: {ROPE + name: 1.0} for name, rope in ropes.items() if rope.limits}
+    eased = _eased(limited, robot, bodies, ropes) if limited else {}
     return {name: stop_stiffness(1 / item) for name, item in eased.items() if item > 0}
 
 
-def _eased(combinations: Mapping[str, Mapping[str, float]], robot: Robot, bodies: MjcfBodies) -> dict[str, float]:
+def _eased(
+    combinations: Mapping[str, Mapping[str, float]],
+    robot: Robot,
+    bodies: MjcfBodies,
+    ropes: Mapping[str, SpatialTendon],
+) -> dict[str, float]:
     """Return the acceleration along combinations of axes by an effort there, at the references of the joints."""
-    names, eased = accelerations_of_axes(robot, {name: joint.ref for name, joint in bodies.joints.items()})
-    rows = {name: np.array([ratios.get(joint, 0.0) for joint in names]) for name, ratios in combinations.items()}
-    return {name: float(row @ eased @ row) for name, row in rows.items()}
+    mobility, eased = _mobility(robot, bodies, ropes), {}
+    for name, ratios in combinations.items():
+        row = mobility.along({key: ratio for key, ratio in ratios.items() if key in robot.joints})
+        for key in ratios:
+            if key.startswith(ROPE):
+                row = row + ratios[key] * _rope_row(mobility, bodies, ropes[key.removeprefix(ROPE)])
+        eased[name] = mobility.eased(row)
+    return eased
+
+
+def _mobility(robot: Robot, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendon]) -> Mobility:
+    """Return how easily a robot moves at the references of its joints, with the armature of ropes."""
+    mobility = mobility_of(robot, {name: joint.ref for name, joint in bodies.joints.items()})
+    heavy = [rope for rope in ropes.values() if rope.armature]
+    return mobility.loaded([(_rope_row(mobility, bodies, rope), rope.armature) for rope in heavy])
+
+
+def _rope_row(mobility: Mobility, bodies: MjcfBodies, rope: SpatialTendon) -> Array:
+    """Return the rate of a rope's length per rate that mimics no other."""
+    sites = [bodies.sites[site] for site in rope.sites]
+    points = [r + R @ site.pose.r for site in sites for R, r in [mobility.frames[site.body]]]
+    row = np.zeros(mobility.follow.shape[1])
+    for index, share in enumerate(rope.shares):
+        gap = points[index + 1] - points[index]
+        if share and (length := np.linalg.norm(gap)):
+            for site, n in ((sites[index], -gap / length), (sites[index + 1], gap / length)):
+                row = row + share * mobility.of_point(site.body, site.pose.r, n)
+    return row
 
 
 def _unused(left: Counter[str], bodies: MjcfBodies) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Replicas: copies of elements of the tree, each in a frame of its own, and of what refers to them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -39,7 +39,7 @@ def replicated(root: XmlElement, reader: Attributes, settings: Settings) -> XmlE
         settings: settings of the model.
 
     Raises:
-        ModelError: there are too many copies, or something ties a replica to what is outside.
+        ModelError: there are too many copies.
     """
     replicas = _Replicas(reader, settings, {tag: [*_in(root, tag)] for tag in SECTIONS})
     children = [replicas.expanded(item) if item.tag == "worldbody" else item for item in root.children]
@@ -108,12 +108,9 @@ class _Replicas:
                 if not own & names:
                     copied.append(item)
                     continue
-                if outside := sorted(own - names - {("body", "world")}):
-                    message = f"the <{item.tag}> ties a replica to '{outside[0][1]}' outside: write the copies out"
-                    raise self.reader.error(item, ModelError(message))
                 if tag == "tendon" and (name := item.attributes.get("name")):
                     names.add(("tendon", name))
-                copied += [_referring(item, ending) for ending in endings]
+                copied += [_referring(item, ending, names) for ending in endings]
             self.sections[tag] = copied
 
 
@@ -146,10 +143,12 @@ def _named(element: XmlElement, ending: str) -> XmlElement:
     return replace(element, attributes=attributes, children=[_named(item, ending) for item in element.children])
 
 
-def _referring(element: XmlElement, ending: str) -> XmlElement:
-    """Return an element, and those in it, whose own name and those of others have an ending."""
+def _referring(element: XmlElement, ending: str, names: Collection[Name]) -> XmlElement:
+    """Return an element, and those in it, whose own name and some names of others have an ending."""
     attributes = {
-        key: text + ending if key == "name" or (key in REFERENCES and text != "world") else text
+        key: text + ending if key == "name" or (key in REFERENCES and (REFERENCES[key], text) in names) else text
         for key, text in element.attributes.items()
     }
-    return replace(element, attributes=attributes, children=[_referring(item, ending) for item in element.children])
+    return replace(
+        element, attributes=attributes, children=[_referring(item, ending, names) for item in element.children]
+    )

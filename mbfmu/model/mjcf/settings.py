@@ -32,6 +32,8 @@ class Settings:
         gravity: m/s2.
         flags: the physics that is switched on or off.
         idle: groups of actuators that are switched off.
+        density, viscosity: of the fluid around the bodies, kg/m3 and Pa.s.
+        wind: its velocity, m/s.
     """
 
     degrees: bool
@@ -49,6 +51,9 @@ class Settings:
     gravity: tuple[float, float, float]
     flags: dict[str, bool]
     idle: frozenset[int]
+    density: float
+    viscosity: float
+    wind: tuple[float, float, float]
 
     @property
     def angle(self) -> float:
@@ -115,6 +120,7 @@ def settings_of(root: XmlElement, reader: Attributes, folder: Path) -> Settings:
         raise reader.error(compiler, ModelError(message))
     first, last = reader.numbers(compiler, "inertiagrouprange", "0 5", 2)
     x, y, z = reader.numbers(option, "gravity", "0 0 -9.81", 3)
+    a, b, c = reader.numbers(option, "wind", "0 0 0", 3)
     on = {
         name: choice(reader, flags, name, "enable", ("enable", "disable")) == "enable"
         for name in ("gravity", "spring", "damper", "passive", "actuation", "clampctrl", "limit", "frictionloss",
@@ -143,6 +149,9 @@ def settings_of(root: XmlElement, reader: Attributes, folder: Path) -> Settings:
         (x, y, z) if on["gravity"] else (0.0, 0.0, 0.0),
         on,
         frozenset(int(item) for item in groups),
+        reader.number(option, "density", "0", least=0.0),
+        reader.number(option, "viscosity", "0", least=0.0),
+        (a, b, c),
     )
 
 

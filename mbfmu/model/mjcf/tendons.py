@@ -1,4 +1,4 @@
-"""Tendons: combinations of the axes of joints, and springs between two sites."""
+"""Tendons: combinations of the axes of joints, and ropes through sites."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbfmu.errors import ModelError, NameInUseError, ValueRangeError
-from mbfmu.model.mjcf.bodies import MjcfBodies, joint_path, known, poses_of
+from mbfmu.model.mjcf.bodies import MjcfBodies, known, site_points
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.settings import Settings
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.robot import Array
 from mbfmu.model.robot.xml import XmlElement
 
 PASSIVE = ("frictionloss", "armature", "springyield")
-"""Properties of tendons that a system here cannot have."""
+"""Properties that a fixed tendon cannot have here."""
+ROPE = "\t"
+"""Beginning of the key of a spatial tendon among the axes that actuators and equalities combine; no joint has it."""
 
 
 @dataclass(frozen=True)
@@ -44,27 +47,51 @@ class Tendon:
 
 
 @dataclass(frozen=True)
-class LineTendon:
-    """A spatial tendon with forces, between two sites.
+class SpatialTendon:
+    """A spatial tendon: a rope through sites.
 
     Args:
         name: its name.
+        element: its element, with its defaults filled in.
         sites: names of the sites.
+        shares: factor of each stretch between two sites in the length; 0 between branches.
+        wraps: name of the geom or site that keeps it from being modelled; empty: nothing does.
         stiffness, damping: of the spring and the damper along it.
-        length: length without spring force, m.
+        slack: least and greatest length without spring force, m.
+        friction: Coulomb friction, N.
+        armature: mass that moves with its length, kg.
+        efforts: least and greatest force of all actuators together; None: no limits.
+        limits: least and greatest length, m; None: no limits.
     """
 
     name: str
-    sites: tuple[str, str]
+    element: XmlElement
+    sites: tuple[str, ...]
+    shares: tuple[float, ...]
+    wraps: str
     stiffness: float
     damping: float
-    length: float
+    slack: tuple[float, float]
+    friction: float
+    armature: float
+    efforts: tuple[float, float] | None
+    limits: tuple[float, float] | None = None
+
+    @property
+    def acts(self) -> bool:
+        """Return whether it acts on the motion by itself."""
+        return bool(self.stiffness or self.damping or self.friction or self.armature or self.limits)
+
+    def length(self, points: Mapping[str, Array]) -> float:
+        """Return its length, m, for the positions of its sites by name, m."""
+        ends = zip(self.shares, self.sites, self.sites[1:], strict=False)
+        return float(sum(share * np.linalg.norm(points[b] - points[a]) for share, a, b in ends))
 
 
 def tendons_of(
     root: XmlElement, defaults: Defaults, settings: Settings, bodies: MjcfBodies, limits: bool
-) -> tuple[dict[str, Tendon], dict[str, LineTendon | None]]:
-    """Return the fixed tendons of a model by name, and the spatial ones, of which those without forces are None.
+) -> tuple[dict[str, Tendon], dict[str, SpatialTendon]]:
+    """Return the fixed tendons of a model by name, and the spatial ones.
 
     Args:
         root: root element.
@@ -78,7 +105,7 @@ def tendons_of(
     """
     reader = defaults.reader
     fixed: dict[str, Tendon] = {}
-    spatial: dict[str, LineTendon | None] = {}
+    spatial: dict[str, SpatialTendon] = {}
     count = 0
     for group in root.all("tendon"):
         for item in group.children:
@@ -90,19 +117,19 @@ def tendons_of(
             if item.tag == "fixed":
                 fixed[name] = _fixed(reader, filled, name, settings, bodies.joints)
             elif item.tag == "spatial":
-                if acting := next((key for key in PASSIVE if _first(reader, filled, key)), None):
-                    message = f"the spatial tendon '{name}' has {acting}: only fixed tendons, over joints, may have it"
-                    raise reader.error(item, ModelError(message))
-                spatial[name] = _line(reader, filled, name, settings, bodies)
+                spatial[name] = _spatial(reader, filled, name, settings, bodies)
             else:
                 raise reader.error(item, ModelError(f"a <tendon> holds <fixed> and <spatial>, not <{item.tag}>"))
             held = settings.limits(reader, filled, f"tendon '{name}'", "range", "limited")
             if not (held and limits and settings.flags["limit"]):
                 continue
             if name in spatial:
-                message = f"the spatial tendon '{name}' has limits: remove its range, or say limited="
-                raise reader.error(item, ModelError(f'{message}"false", or read without limits (--no-limits)'))
-            fixed[name] = replace(fixed[name], limits=held)
+                spatial[name] = replace(spatial[name], limits=held)
+            else:
+                fixed[name] = replace(fixed[name], limits=held)
+    for tendon in spatial.values():
+        if tendon.acts:
+            check_path(reader, tendon)
     return fixed, spatial
 
 
@@ -126,46 +153,74 @@ def _fixed(
     rest = sum(ratio * joints[joint].rest for joint, ratio in ratios.items())
     slack = (rest, rest) if lengths[0] < 0 and len(lengths) == 1 else (lengths[0], lengths[-1])
     reference = sum(ratio * joints[joint].ref for joint, ratio in ratios.items())
+    efforts = _efforts(reader, element, name, settings)
+    return Tendon(name, element, ratios, stiffness, damping, slack, reference, efforts)
+
+
+def _spatial(
+    reader: Attributes, element: XmlElement, name: str, settings: Settings, bodies: MjcfBodies
+) -> SpatialTendon:
+    if _first(reader, element, "springyield"):
+        raise reader.error(element, ModelError(f"tendon '{name}' has springyield, which is not modelled: set it to 0"))
+    sites: list[str] = []
+    shares: list[float] = []
+    wraps, divisor, begins = "", 1.0, True
+    for item in element.children:
+        if item.tag == "pulley":
+            divisor, begins = reader.number(item, "divisor", ""), True
+            if divisor <= 0:
+                raise reader.error(item, ValueRangeError(f"<pulley divisor>: {divisor:g} must be above 0"))
+        elif item.tag == "site":
+            site = known(reader, item, "site", bodies.sites, "site")
+            here, last = bodies.sites[site], bodies.sites[sites[-1]] if sites else None
+            apart = last is None or here.body != last.body or bool((here.pose.r != last.pose.r).any())
+            if sites:
+                shares.append(0.0 if begins or not apart else 1 / divisor)
+            sites, begins = [*sites, site], False
+        elif item.tag == "geom":
+            wraps = wraps or reader.name(item, "geom")
+        else:
+            message = f"a <spatial> holds <site>, <geom> and <pulley>, not <{item.tag}>"
+            raise reader.error(item, ModelError(message))
+    passive = settings.flags["passive"]
+    stiffness = _first(reader, element, "stiffness") if settings.flags["spring"] and passive else 0.0
+    damping = _first(reader, element, "damping") if settings.flags["damper"] and passive else 0.0
+    friction = _first(reader, element, "frictionloss") if settings.flags["frictionloss"] else 0.0
+    efforts = _efforts(reader, element, name, settings)
+    armature = reader.number(element, "armature", "0", least=0.0)
+    tendon = SpatialTendon(
+        name, element, tuple(sites), tuple(shares), wraps, stiffness, damping, (0.0, 0.0), friction, armature, efforts
+    )
+    words = element.attributes.get("springlength", "-1").split()
+    lengths = reader.numbers(element, "springlength", "-1", len(words) or 1)
+    if lengths[0] < 0 and len(lengths) == 1:
+        rests = {joint.name: joint.rest for joint in bodies.joints.values()}
+        lengths = (tendon.length(site_points(bodies, rests)),)
+    return replace(tendon, slack=(lengths[0], lengths[-1]))
+
+
+def check_path(reader: Attributes, tendon: SpatialTendon) -> None:
+    """Raise an error if a spatial tendon with forces takes a way that is not modelled.
+
+    Raises:
+        ModelError: it does.
+    """
+    message = ""
+    if tendon.wraps:
+        message = f"has forces, and wraps over the geom '{tendon.wraps}', which is not modelled yet: remove the geom"
+        message += " from its path, or the tendon"
+    elif not any(tendon.shares):
+        message = "has forces, and its path has no two sites: give it some"
+    if message:
+        raise reader.error(tendon.element, ModelError(f"the spatial tendon '{tendon.name}' {message}"))
+
+
+def _efforts(reader: Attributes, element: XmlElement, name: str, settings: Settings) -> tuple[float, float] | None:
     efforts = settings.limits(reader, element, f"tendon '{name}'", "actuatorfrcrange", "actuatorfrclimited")
     if efforts and not efforts[0] <= 0 <= efforts[1]:
         message = f"tendon '{name}': actuatorfrcrange needs a first number of at most 0 and a second of at least 0"
         raise reader.error(element, ValueRangeError(message))
-    return Tendon(name, element, ratios, stiffness, damping, slack, reference, efforts)
-
-
-def _line(
-    reader: Attributes, element: XmlElement, name: str, settings: Settings, bodies: MjcfBodies
-) -> LineTendon | None:
-    """Return a spatial tendon with forces; None if it has none.
-
-    Raises:
-        ModelError: it runs otherwise than from one site to another, is slack, or rests where nothing says how long.
-    """
-    passive, message = settings.flags["passive"], ""
-    stiffness = _first(reader, element, "stiffness") if settings.flags["spring"] and passive else 0.0
-    damping = _first(reader, element, "damping") if settings.flags["damper"] and passive else 0.0
-    if not (stiffness or damping):
-        return None
-    if [item.tag for item in element.children] != ["site", "site"]:
-        message = "forces, and is no line between two sites: only such ones, and fixed tendons, are modelled"
-        raise reader.error(element, ModelError(f"the spatial tendon '{name}' has {message}"))
-    first, second = (known(reader, item, "site", bodies.sites, "site") for item in element.children)
-    ends = [bodies.sites[first], bodies.sites[second]]
-    words = element.attributes.get("springlength", "-1").split()
-    lengths = reader.numbers(element, "springlength", "-1", len(words) or 1)
-    length = lengths[0]
-    if length < 0:
-        poses = poses_of(bodies)
-        a, b = ((poses[end.body] @ end.pose).r for end in ends)
-        length = float(np.linalg.norm(b - a))
-        over = {joint for end in ends for joint in joint_path(bodies, end.body)}
-        if any(bodies.joints[joint].rest != bodies.joints[joint].ref for joint in over):
-            message = "a springref that is not their ref: give the tendon a springlength"
-            raise reader.error(element, ModelError(f"the joints along the spatial tendon '{name}' have {message}"))
-    elif lengths[-1] != length:
-        message = "a range without force: give one springlength"
-        raise reader.error(element, ModelError(f"the spatial tendon '{name}' has {message}"))
-    return LineTendon(name, (first, second), stiffness, damping, length)
+    return efforts
 
 
 def _first(reader: Attributes, element: XmlElement, attribute: str) -> float:

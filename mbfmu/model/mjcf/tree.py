@@ -62,7 +62,7 @@ def robot_of(
             child = body.name if end else unlike(f"{body.name}_part{index + 1}", taken_by_links)
             origin = before @ RigidPose(at - last, np.eye(3)) @ _back(joint)
             start = starts.get(joint.name, JointStart())
-            armature = joint.armature if joint.kind in {"hinge", "slide"} else 0.0
+            armature = 0.0 if joint.kind == "free" else joint.armature
             item = RobotJoint(
                 joint.name, joint.element.line, KINDS[joint.kind], parent, child, Origin.of(origin.r, origin.R),
                 tuple(float(item) for item in joint.axis) if joint.kind in {"hinge", "slide"} else (1.0, 0.0, 0.0),

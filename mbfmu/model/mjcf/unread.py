@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from mbfmu.errors import ModelError, nearest
 from mbfmu.model.mjcf.laws import AFFINE, OTHERS
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.unread import Rule, left_out, quiet, refused
+from mbfmu.model.robot.unread import Rule, harmless, left_out, quiet, refused
 from mbfmu.model.robot.xml import XmlElement
 
 SECTIONS = {"compiler", "option", "size", "default", "worldbody", "tendon", "equality", "actuator", "keyframe"}
@@ -20,8 +20,8 @@ FLEX = refused(
 PLUGIN = "acts by a program of its own, which is not modelled: remove it"
 MODEL: dict[str, Rule] = {
     **quiet(" ".join((*SILENT, "sensor", "contact"))),
-    "deformable": refused("is not modelled: remove it"),
-    "extension": refused("is for plugins, which are not modelled: remove it"),
+    "deformable": lambda item: "is not modelled: remove it" if any(x.tag != "skin" for x in item.children) else "",
+    "extension": harmless,  # plugins are judged where they act
     **dict.fromkeys(("replicate", "composite"), ALIKE),
     "flexcomp": FLEX,
 }
@@ -65,7 +65,7 @@ NAMES: dict[str, str] = {
     f"shellinertia {SOFT} margin gap surfacevel adhesion fromto pos {TURNS} hfield mesh fitscale rgba fluidshape "
     "fluidcoef user",
     "site": f"name class type group pos {TURNS} material size fromto rgba user",
-    "replicate": "count sep offset euler",
+    "replicate": "count sep offset euler prefix",
     "attach": "model body frame prefix",
     "frame": f"name childclass pos {TURNS}",
     "freejoint": "name group align user",

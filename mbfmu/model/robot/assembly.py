@@ -282,7 +282,7 @@ def _joint(name: str, joint: RobotJoint, options: RobotOptions) -> Component:
             "w_rel": None if joint.guessed else moving[-3:],
         }
         if joint.kind == "ball":
-            return Spherical(name, actuated=joint.driven, **turn)
+            return Spherical(name, actuated=joint.driven, J=joint.rotor, **turn)
         shift: dict[str, Any] = {
             "r_rel": tuple(begin(item) for item in start[:3]),
             "v_rel": None if joint.guessed else moving[:3],

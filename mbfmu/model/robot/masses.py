@@ -1,17 +1,21 @@
 """Masses of a robot: links fixed to each other as one body, and the inertia that each joint moves at the start."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from mbfmu.errors import MOST_SAID, ModelError
 from mbfmu.model.physical import unphysical
 from mbfmu.model.robot.robot import AXIAL, DUST, Array, Robot, RobotJoint, RobotLink
 
-LARGE, MOST = 500, 2_000
+LARGE, MOST = 500, 4_000
 """Largest number of joints of a robot whose mass matrix is computed, which takes a second: as it is useful, and as a
 mimicking joint without mass or a damping ratio needs it."""
+
+MOST_RATES = 6
+"""Largest number of rates of a joint."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +105,87 @@ def accelerations_of_axes(robot: Robot, start: Mapping[str, float]) -> tuple[lis
     Raises:
         ModelError: it has too many joints.
     """
+    mobility = mobility_of(robot, start)
+    names = [name for name, joint in robot.joints.items() if joint.kind in AXIAL]
+    axial = mobility.follow[[mobility.column[f"{name} 0"] for name in names]]
+    whole = np.zeros((axial.shape[1],) * 2)
+    for where, inverse in mobility.blocks:
+        whole[np.ix_(where, where)] = inverse
+    return names, np.array(axial @ whole @ axial.T)
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """Ease of motion of a robot from rest in some pose.
+
+    Args:
+        column: index of each rate among all, by the name of its joint and its index there.
+        velocities: velocity of the point at the world's origin and angular velocity per rate, by the same names.
+        ways: names of the rates that move each link, by its name.
+        frames: pose (R, r) of each link, by its name.
+        follow: rates of all joints per rate of those that mimic no other, a matrix.
+        blocks: indices of rates that mimic no other, and the inverse of their mass matrix, for each part of the robot
+            that moves by itself.
+    """
+
+    column: Mapping[str, int]
+    velocities: Mapping[str, tuple[Array, Array]]
+    ways: Mapping[str, tuple[str, ...]]
+    frames: Mapping[str, tuple[Array, Array]]
+    follow: Array
+    blocks: tuple[tuple[npt.NDArray[np.int64], Array], ...]
+
+    def along(self, combination: Mapping[str, float]) -> Array:
+        """Return the rate of a combination of axes per rate that mimics no other."""
+        return sum((ratio * self.follow[self.column[f"{name} 0"]] for name, ratio in combination.items()),
+                   np.zeros(self.follow.shape[1]))  # fmt: skip
+
+    def of_point(self, link: str, r: Array, n: Array) -> Array:
+        """Return the speed along n, in the world frame, of a point r of a link per rate that mimics no other."""
+        R, origin = self.frames[link]
+        row, point = np.zeros(len(self.column)), origin + R @ r
+        for name in self.ways[link]:
+            v, w = self.velocities[name]
+            row[self.column[name]] = n @ (v + np.cross(w, point))
+        return np.array(row @ self.follow)
+
+    def eased(self, row: Array) -> float:
+        """Return the acceleration along a motion, given as a row of its rate, by a unit force there."""
+        return float(sum(row[where] @ inverse @ row[where] for where, inverse in self.blocks))
+
+    def loaded(self, rows: Sequence[tuple[Array, float]]) -> "Mobility":
+        """Return the mobility with masses that move along, each given as a row of its speed and its size, kg."""
+        inverse = np.zeros((self.follow.shape[1],) * 2)
+        for where, block in self.blocks:
+            inverse[np.ix_(where, where)] = block
+        for row, mass in rows:  # Sherman and Morrison
+            way = inverse @ row
+            inverse -= np.outer(way, way) * mass / (1 + mass * (row @ way))
+        return replace(self, blocks=((np.arange(len(inverse)), inverse),)) if rows else self
+
+    def eased_by(self, joint: str) -> float:
+        """Return the acceleration of a joint by a unit effort on it, the mean of those of its rates."""
+        names = [f"{joint} {index}" for index in range(MOST_RATES) if f"{joint} {index}" in self.column]
+        return float(np.mean([self.eased(self.follow[self.column[name]]) for name in names]))
+
+
+def mobility_of(robot: Robot, start: Mapping[str, float]) -> Mobility:
+    """Return how easily a robot moves from rest.
+
+    Args:
+        robot: the robot.
+        start: coordinate of each joint with an axis.
+
+    Raises:
+        ModelError: it has too many joints.
+    """
     if len(robot.joints) > MOST:
         message = f"a robot of {len(robot.joints)} joints has no mass matrix here, which this one needs: at most {MOST}"
         raise robot.source.error(robot.links[robot.root].line, ModelError(message))
     bodies = rigid_bodies(robot)
-    columns: dict[str, tuple[Array, Array]] = {}  # velocity per rate: of the world's origin, and angular
+    columns: dict[str, tuple[Array, Array]] = {}
     frames = {robot.root: (np.eye(3), np.zeros(3))}
     ways: dict[str, tuple[str, ...]] = {robot.root: ()}
-    rates: list[str] = []
     # pose of each link at the start, and the velocity of its points per rate of each axis before it
     for joint in robot.joints.values():
         R, r = frames[joint.parent]
@@ -118,32 +195,42 @@ def accelerations_of_axes(robot: Robot, start: Mapping[str, float]) -> tuple[lis
             n = R @ axis
             columns[f"{joint.name} {index}"] = (np.cross(r, n), n) if turning else (n, np.zeros(3))
             entries.append(f"{joint.name} {index}")
-        rates += entries
         ways[joint.child] = (*ways[joint.parent], *entries)
         q = start.get(joint.name, 0.0)
         frames[joint.child] = (R, r + R @ np.array(joint.axis) * q) if joint.kind == "prismatic" else (R, r)
         if joint.kind in {"revolute", "continuous"}:
             frames[joint.child] = R @ _turned(np.array(joint.axis), q), r
-    column = {name: index for index, name in enumerate(rates)}
-    M = np.zeros((len(rates), len(rates)))
+    column = {name: index for index, name in enumerate(columns)}
+    # parts that move by themselves: those that hang on the world, unless joints mimic others, perhaps of another part
+    mimics = any(joint.mimic for joint in robot.joints.values())
+    first = {name: way[0] if not mimics else "" for way in ways.values() for name in way}
+    parts: dict[str, list[str]] = {}
+    for name in columns:
+        parts.setdefault(first[name], []).append(name)
+    local = {name: index for names in parts.values() for index, name in enumerate(names)}
+    masses = {key: np.zeros((len(names), len(names))) for key, names in parts.items()}
     # mass matrix: M = sum over bodies of m J_v^T J_v + J_w^T I J_w, and the rotors on their axes
     for base, body in bodies.items():
         R, r = frames[base]
-        where = [column[name] for name in ways[base]]
-        if not where:
+        if not ways[base]:
             continue
+        where = [local[name] for name in ways[base]]
         v, w = (np.array([columns[name][k] for name in ways[base]]).T for k in range(2))
         moved = v + np.cross(w.T, r + R @ body.r_CM).T
+        M = masses[first[ways[base][0]]]
         M[np.ix_(where, where)] += body.m * moved.T @ moved + w.T @ (R @ body.inertia @ R.T) @ w
     for name, joint in robot.joints.items():
-        if joint.kind in AXIAL:
-            M[column[f"{name} 0"], column[f"{name} 0"]] += joint.rotor
+        for index in range(len(_axes(joint)) if joint.rotor else 0):
+            at = local[f"{name} {index}"]
+            masses[first[f"{name} {index}"]][at, at] += joint.rotor
     # rates that follow others, q_t = G r_t: inverse of G^T M G, seen from the axes
-    follow = _following(robot, column)
-    inverse = np.linalg.pinv(follow.T @ M @ follow, hermitian=True)
-    names = [name for name, joint in robot.joints.items() if joint.kind in AXIAL]
-    axial = follow[[column[f"{name} 0"] for name in names]]
-    return names, np.array(axial @ inverse @ axial.T)
+    follow = _following(robot, column) if mimics else np.eye(len(column))
+    blocks = []
+    for key, names in parts.items():
+        M = follow.T @ masses[key] @ follow if mimics else masses[key]
+        rates = np.arange(len(M)) if mimics else np.array([column[name] for name in names])
+        blocks.append((rates, np.linalg.pinv(M, hermitian=True)))
+    return Mobility(column, columns, ways, frames, follow, tuple(blocks))
 
 
 def _axes(joint: RobotJoint) -> list[tuple[bool, Array]]:
