@@ -26,7 +26,7 @@ class Elements(OptionGroup):
         Path,
         typer.Argument(
             metavar="MESH|MATRICES",
-            help="a mesh that meshio reads, such as .msh or .inp, or matrices: an .npz file, or K as an .mtx file",
+            help="a mesh, such as an .inp of CalculiX or a .msh of Gmsh, or matrices: an .npz file, or K as .mtx",
         ),
     ]
     elasticity: Annotated[

@@ -2,6 +2,8 @@
 
 model.py            matrices, nodes and node sets of a finite element model, checked
 matrices.py         a model from matrices in .npz and Matrix Market files
+cells.py            kinds of cells, and those that are divided into tetrahedra
+inp.py              the mesh of an input file of CalculiX or Abaqus
 mesh.py             a model from a mesh, assembled by scikit-fem
 connections.py      node sets that move as a frame does: rigid or averaged
 reduced.py          modes, and their frequencies beside those of the whole model

@@ -1,11 +1,11 @@
-"""Meshes: a finite element model of an isotropic solid, assembled by scikit-fem on a mesh that meshio reads.
+"""Meshes: a finite element model of an isotropic solid, assembled by scikit-fem on the mesh of a file.
 
-Elements are quadratic: on tetrahedra and hexahedra with straight edges too, whose displacements are quadratic then.
+Elements are quadratic: on cells with straight edges too, whose displacements are quadratic then.
 """
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import bmat, coo_matrix, csr_matrix, diags, kron
 
+from mbfmu.analysis.reduction.cells import SOLIDS, solid_cells
+from mbfmu.analysis.reduction.inp import read_inp
 from mbfmu.analysis.reduction.model import Array, FiniteElementModel, Numbers
 from mbfmu.base import extras
 from mbfmu.base.arguments import check_type
 from mbfmu.errors import ModelFileError, UsageError
 
-SOLIDS = {"tetra": 4, "tetra10": 10, "hexahedron": 8}
-"""Kinds of cells of a body in the words of meshio, and their numbers of corners."""
 OTHERS = frozenset({"vertex", "line", "line3", "triangle", "triangle6", "quad", "quad8", "quad9"})
 """Kinds of cells that only name parts of a surface."""
 ORDER = 5
@@ -72,7 +72,8 @@ def read_mesh(path: str | os.PathLike[str], material: Material) -> FiniteElement
     """Read a mesh file and assemble its matrices.
 
     Args:
-        path: a file that meshio reads, such as .msh of Gmsh or .inp of Abaqus, with lengths in m.
+        path: an input file (.inp) of CalculiX or Abaqus, or a file that meshio reads, such as .msh of Gmsh, with
+            lengths in m.
         material: material of the whole mesh.
 
     Raises:
@@ -83,6 +84,9 @@ def read_mesh(path: str | os.PathLike[str], material: Material) -> FiniteElement
     import meshio
 
     path = Path(path)
+    if path.suffix.lower() == ".inp":
+        written = read_inp(path)
+        return assemble(written.points, written.blocks, material, written.sets)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -93,13 +97,17 @@ def read_mesh(path: str | os.PathLike[str], material: Material) -> FiniteElement
 
 
 def assemble(
-    points: Array, cells: tuple[str, Numbers], material: Material, sets: Mapping[str, Numbers]
+    points: Array,
+    cells: tuple[str, Numbers] | Sequence[tuple[str, Numbers]],
+    material: Material,
+    sets: Mapping[str, Numbers],
 ) -> FiniteElementModel:
     """Return the finite element model of a mesh.
 
     Args:
         points: positions of the points, m, shape (p, 3).
-        cells: kind of the cells (`tetra`, `tetra10` or `hexahedron`, in the words of meshio) and their corners.
+        cells: kind of the cells, one of `SOLIDS` in the words of meshio, and their points, those on edges included;
+            or several of these, which are divided into tetrahedra.
         material: material of all cells.
         sets: numbers of points, by the name of their set.
 
@@ -111,15 +119,11 @@ def assemble(
     from skfem import Basis, ElementHex2, ElementTetP2
 
     # points, cells and sets are those of a mesh
-    kind, corners = cells
+    blocks: list[tuple[str, Any]] = [cells] if isinstance(cells[0], str) else list(cells)  # type: ignore[list-item, arg-type]
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise UsageError("the points of a mesh must be finite numbers x, y, z")
-    corners = _numbers("cells", corners, len(points))
-    if kind not in SOLIDS or corners.shape[1:] != (SOLIDS[kind],) or not len(corners):
-        raise UsageError(
-            f"cells of the kind '{kind}' and the shape {corners.shape} are none of "
-            f"{', '.join(f'{name} (number, {size})' for name, size in SOLIDS.items())}"
-        )
+    whole = solid_cells(points, [_block(name, rows, len(points)) for name, rows in blocks])
+    kind, corners = whole.kind, whole.corners
     if len(np.unique(np.sort(corners, axis=1), axis=0)) < len(corners):
         raise UsageError(
             "a cell of the mesh is given twice, and its mass and stiffness would count twice: take one out"
@@ -127,9 +131,9 @@ def assemble(
     checked = {name: _numbers(f"set '{name}'", numbers, len(points)) for name, numbers in sets.items()}
     # finite elements on it, none of which is folded or flat
     used, renumbered = np.unique(corners, return_inverse=True)
-    mesh = _mesh(kind, points[used], renumbered.reshape(corners.shape))
+    mesh = _mesh(kind, whole.points[used], renumbered.reshape(corners.shape))
     try:
-        basis = Basis(mesh, ElementHex2() if kind == "hexahedron" else ElementTetP2(), intorder=ORDER)
+        basis = Basis(mesh, ElementHex2() if kind.startswith("hexahedron") else ElementTetP2(), intorder=ORDER)
         determinant = basis.mapping.detDF(np.hstack([basis.X, basis.elem.doflocs.T]))
     except Exception as error:
         if "Jacobian" in str(error):  # of scikit-fem, which has no class for it
@@ -141,7 +145,7 @@ def assemble(
         raise UsageError(FOLDED)
     # the model by their nodes
     nodes = np.asarray(basis.doflocs.T)
-    model_sets = {name: _nodes_of(basis, nodes, points[numbers], kind) for name, numbers in checked.items()}
+    model_sets = {name: _nodes_of(basis, nodes, points[numbers], whole.divided) for name, numbers in checked.items()}
     M, K = _matrices(basis, material)
     N = len(nodes)
     dofs = np.column_stack([np.repeat(np.arange(N), 3), np.tile(np.arange(3), N)])
@@ -150,6 +154,26 @@ def assemble(
         _SecondOrder(basis, material), _as_nodes(basis, _faces(mesh)), _volume_integrals(basis, material.rho),
         _Stress(basis, material),
     )  # fmt: skip
+
+
+def _block(kind: str, corners: Any, count: int) -> tuple[str, Numbers]:
+    """Return cells of a kind.
+
+    Args:
+        kind: the kind.
+        corners: their points.
+        count: number of points of the mesh.
+
+    Raises:
+        UsageError: there is no such kind, or its cells have another number of points.
+    """
+    numbers = _numbers("cells", corners, count)
+    if kind not in SOLIDS or numbers.shape[1:] != (SOLIDS[kind].count,) or not len(numbers):
+        raise UsageError(
+            f"cells of the kind '{kind}' and the shape {numbers.shape} are none of "
+            f"{', '.join(f'{name} (number, {item.count})' for name, item in SOLIDS.items())}"
+        )
+    return kind, numbers
 
 
 def _numbers(name: str, numbers: Any, count: int) -> Numbers:
@@ -177,15 +201,15 @@ def _mesh(kind: str, points: Array, corners: Numbers) -> Any:
     return from_meshio(meshio.Mesh(points, [(kind, corners)]), force_meshio_type=kind)
 
 
-def _cells(mesh: Any, path: Path) -> tuple[str, Numbers]:
-    """Return kind and corners of the cells of the body."""
+def _cells(mesh: Any, path: Path) -> list[tuple[str, Numbers]]:
+    """Return kinds and points of the cells of the body."""
     kinds = sorted({block.type for block in mesh.cells} - OTHERS)
-    if len(kinds) != 1 or kinds[0] not in SOLIDS:
+    if not kinds or not SOLIDS.keys() >= set(kinds):
         raise ModelFileError(
-            f"'{path}' has cells of the kinds {', '.join(kinds) or 'of surfaces only'}: a mesh needs one kind of "
+            f"'{path}' has cells of the kinds {', '.join(kinds) or 'of surfaces only'}: a mesh needs some of "
             f"{', '.join(SOLIDS)}"
         )
-    return kinds[0], np.vstack([block.data for block in mesh.cells if block.type == kinds[0]]).astype(np.int64)
+    return [(block.type, block.data.astype(np.int64)) for block in mesh.cells if block.type in SOLIDS]
 
 
 def _sets(mesh: Any) -> dict[str, Numbers]:
@@ -207,15 +231,15 @@ def _sets(mesh: Any) -> dict[str, Numbers]:
     }
 
 
-def _nodes_of(basis: Any, nodes: Array, points: Array, kind: str) -> Numbers:
-    """Return the nodes at some positions; of cells with straight edges, those of edges and faces between them too."""
+def _nodes_of(basis: Any, nodes: Array, points: Array, divided: bool) -> Numbers:
+    """Return the nodes at some positions; of divided cells, those of edges and faces between them too."""
     from scipy.spatial import KDTree
 
     size = np.ptp(nodes, axis=0).max()
     distance, nearest = KDTree(nodes).query(points)
     met = np.unique(nearest[distance < SAME * size])
     mesh = basis.mesh
-    if kind == "tetra10" or not met.size:
+    if not (divided and met.size):
         return met.astype(np.int64)
     inside = np.isin(basis.nodal_dofs[0], met)
     more = [basis.edge_dofs[:, inside[mesh.edges].all(axis=0)]]
