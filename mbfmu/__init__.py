@@ -16,6 +16,7 @@ Runs
     Result              the values of variables over time: plot, to_pandas, write
     equilibrium         where a machine stays at rest or moves steadily, and the trim that holds it there
     fit                 parameters and start values from measured outputs
+    base_parameters     the inertial parameters that a robot's motion tells, and the motion that tells them best
     optimize            parameters and start values for which an expression of a run is least
     Sensitivity         derivatives of a run: gradients by the adjoint, Jacobians by tangents
     jax_function, torch_function   a run that is differentiated, as a function of JAX and of PyTorch
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from mbfmu.analysis.equations import equations
     from mbfmu.analysis.equilibria import equilibrium
     from mbfmu.analysis.fit import fit
+    from mbfmu.analysis.identification import base_parameters
     from mbfmu.analysis.jax_bridge import jax_function
     from mbfmu.analysis.linearization import bode, linearize
     from mbfmu.analysis.modal import locus, modes
@@ -121,6 +123,7 @@ __all__ = [
     "System",
     "Wire",
     "__version__",
+    "base_parameters",
     "bode",
     "check",
     "compare",
@@ -160,6 +163,7 @@ _HOMES = {
     "analysis.equilibria": ("equilibrium",),
     "errors": ("MbfmuError",),
     "analysis.fit": ("fit",),
+    "analysis.identification": ("base_parameters",),
     "fmu.export": ("export",),
     "fmu.ssp": ("Wire", "write_ssp"),
     "analysis.motion.inverse": ("inverse",),

@@ -63,18 +63,7 @@ class EquationEntry:
 
 @dataclass(frozen=True, repr=False)
 class EquationFunctions:
-    """The Functions of a model's equations; `ModelEquations` adds runs and exports.
-
-    Sampled blocks are maps: what they remember stands in p, and `sampling` gives it after an instant at which some
-    compute. Gaps and friction are equations of their modes, which stand in p too: they hold as long as `guards` are
-    positive. Rows of closed gaps and sticking friction keep their index, by a slack coordinate at the end of q.
-
-    Args:
-        model: the model.
-        coordinates: the coordinates requested.
-        parameters: names of the parameters that are arguments.
-        dae: the equations inside, see `Dae`.
-    """
+    """The Functions of a model's equations; `ModelEquations` has the arguments, and adds runs and exports."""
 
     model: Model
     coordinates: str | None
