@@ -113,18 +113,72 @@ def test_bounds_hold_and_are_told(tmp_path: Path) -> None:
         assert not found.items[1].bound
 
 
-def test_values_that_the_data_cannot_tell_apart_are_named(tmp_path: Path) -> None:
-    two = Block(
-        name="two",
+def rising(slope: str, **values: float) -> Block:
+    """Return x' = slope, an expression of parameters."""
+    return Block(
+        name="rising",
         description="",
-        states=(State("x", "a + b", "m", 0.0, ""),),
+        states=(State("x", slope, "m", 0.0, ""),),
         defined=(Defined("y", "x", "m", "", True),),
-        parameters=(Parameter("a", 1.0, "m/s", ""), Parameter("b", 1.0, "m/s", ""), Parameter("d", 1.0, "1", "")),
+        parameters=tuple(Parameter(name, value, "1", "") for name, value in values.items()),
     )
-    data, *_ = noisy(tmp_path)
-    found = mbfmu.fit(two, data, ["a", "b", "x"])
-    assert found.notices == ("the data do not determine a, b apart: free fewer values, or measure more",)
-    assert [np.isinf(item.error) for item in found.items] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("slope", "values", "words"),
+    [
+        ("a + b", {"a": 1.0, "b": 1.0}, "a, b apart, only a + b"),
+        ("a*b", {"a": 1.0, "b": 1.0}, "a, b apart, only a*b"),
+        ("m*l**2", {"m": 2.0, "l": 0.5}, "m, l apart, only m*l**2"),
+        ("k/m", {"k": 3.0, "m": 2.0}, "k, m apart, only k/m"),
+        ("a + 0.3*b", {"a": 1.0, "b": 2.0}, "a, b apart, only a + 0.3 b"),
+        ("a + b - c", {"a": 1.0, "b": 2.0, "c": 1.0}, "a, b, c apart, only a + b - c"),
+        ("a + b*b", {"a": 1.0, "b": 0.5}, "a, b apart, only a + {slope:.4g} b to first order"),
+        ("a + 0*b", {"a": 1.0, "b": 0.5}, "b"),
+    ],
+)
+def test_what_the_data_tell_of_values_is_said_in_words(
+    slope: str, values: dict[str, float], words: str, tmp_path: Path
+) -> None:
+    time = np.linspace(0.0, 1.0, 11)
+    data = table(tmp_path / "line.csv", time=time, y=1.2 * time)
+    found = mbfmu.fit(rising(slope, **values), data, [*values, "x"])
+    words = words.format(slope=2 * found.values.get("b", 0.0))
+    assert found.notices == (f"the data do not determine {words}: free fewer values, or measure more",)
+    assert found.identifiability.rank == 2
+    kept = found.identifiability.undetermined[0]
+    assert all(np.isinf(item.error) == (item.name in kept) for item in found.items)
+
+
+def test_intervals_correlation_and_profiles_are_those_of_linear_regression(tmp_path: Path) -> None:
+    data, X, _ = noisy(tmp_path)
+    found = mbfmu.fit(line(), data, ["x", "c"], profiles=2)
+    covariance = np.linalg.inv(X.T @ X)
+    assert found.correlation[0, 1] == pytest.approx(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
+    quantile = 2.0226909  # of Student's distribution with 39 degrees of freedom, at 97.5 %
+    for item in found.items:
+        assert item.interval == pytest.approx((item.value - quantile * item.error, item.value + quantile * item.error))
+    assert {profile.name for profile in found.profiles} == {"x", "c"}
+    for profile in found.profiles:
+        assert profile.rise == pytest.approx([9, 4, 1, 0, 1, 4, 9], abs=1e-6)
+        assert profile.interval == pytest.approx(
+            next(item.interval for item in found.items if item.name == profile.name)
+        )
+    assert found.identifiability.rank == 2
+    assert not found.notices
+
+
+def test_a_profile_shows_how_little_the_data_say_of_a_large_value(tmp_path: Path) -> None:
+    # x' = 1/c falls to nothing for a large c, so that the data leave c open above, and bound it below
+    time = np.linspace(0.0, 1.0, 6)
+    data = table(tmp_path / "line.csv", time=time, y=0.1 * time)
+    found = mbfmu.fit(rising("1/c", c=4.0), data, ["c"], sigma={"y": 0.1}, profiles=1)
+    assert found["c"] == pytest.approx(10.0)
+    low = found.profiles[0].interval[0]
+    assert low > found.items[0].interval[0] + 5  # the standard error alone reaches below 0
+    # by hand: the sum of squares rises by (1/c - 0.1)^2 sum t^2 / sigma^2
+    held = np.array(found.profiles[0].values)
+    assert found.profiles[0].rise == pytest.approx((1 / held - 0.1) ** 2 * (time @ time) / 0.01, rel=1e-6)
 
 
 def test_values_that_residuals_of_zero_do_not_determine_have_infinite_errors(tmp_path: Path) -> None:
@@ -175,7 +229,10 @@ def test_what_is_written_starts_a_run(
         assert not caught.value.code
         shown[how] = capsys.readouterr().out
     document = json.loads(shown["--json"])
-    assert set(document) == {"model", "values", "covariance", "outputs", "residual", "points", "runs", "wrote"}
+    assert set(document) == {
+        "model", "values", "covariance", "correlation", "identifiability", "profiles", "outputs", "residual", "points",
+        "runs", "wrote",
+    }  # fmt: skip
     values = {item["name"]: item["value"] for item in document["values"]}
     assert values == pytest.approx(TRUE, rel=1e-8)
     assert read_start(tmp_path / "fit.toml") == values

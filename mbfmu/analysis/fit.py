@@ -4,7 +4,8 @@ With the outputs y(x) of a run for values x, measured ones m and a scale sigma f
 r = (y - m) / sigma is made least, within the bounds of the values. J = r_x is exact, see `Sensitivity.jacobian`. If
 errors of the measurements are independent and sigma is their standard deviation, the values have the covariance
 (J^T J)^-1; without known errors it is that times the mean square of the residuals, sum r^2 / (n_r - n_x) (Bard,
-Nonlinear Parameter Estimation, 1974, 7-5).
+Nonlinear Parameter Estimation, 1974, 7-5). The profile of a value is the least sum of squares with this value held at
+others (Bates and Watts, Nonlinear Regression Analysis and Its Applications, 1988, ch. 6).
 """
 
 import math
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from mbfmu.analysis.equilibria import write_start
 from mbfmu.analysis.final_run import final_run
+from mbfmu.analysis.identifiability import ALIKE, Identifiability, identifiability
 from mbfmu.analysis.sensitivity import Sensitivity
 from mbfmu.base.arguments import checked
 from mbfmu.base.described import Described, part_of, takes
@@ -42,12 +44,12 @@ SMALL = 1e-12
 """Largest spread of a measured output, relative to its size, that counts as constant."""
 COMPUTED = ("energy.", "constraint.")
 """Beginnings of the names of outputs that no sensor measures."""
-ALIKE = 1e-9
-"""Singular value of the scaled Jacobian, relative to the largest, below which values cannot be told apart."""
 COARSE = 1e-4
 """Estimated error of an output, relative to its range, up to which the steps of a fit are short enough."""
-SHARE = 0.1
-"""Smallest share of a value in an undetermined combination of values for a message to name it."""
+SURE = 0.95
+"""Probability that an interval holds a value."""
+STEPS = (1.0, 2.0, 3.0)
+"""Standard errors to either side at which a profile is computed."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Fitted:
         value: the result.
         error: standard error; NaN if the value is at a bound, infinite if the data do not determine it.
         bound: whether it is at a bound.
+        interval: ends of the interval of 95 %, from the standard error.
     """
 
     name: str
@@ -69,6 +72,25 @@ class Fitted:
     value: float
     error: float
     bound: bool
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The rise of the sum of squares over one value, which is held while all others are fitted again.
+
+    Args:
+        name: of the value.
+        values: at which it was held, increasing; one of them is the result.
+        rise: of the sum of squares, in units of the variance of a residual; of a linear
+            model it is the square of the number of standard errors.
+        interval: ends of the interval of 95 %; infinite where the rise does not reach it.
+    """
+
+    name: str
+    values: tuple[float, ...]
+    rise: tuple[float, ...]
+    interval: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -84,6 +106,8 @@ class Fit:
         rms: root mean square of the residuals, each in units of its output's scale.
         points: number of measured values.
         runs: number of runs of the model, besides those for derivatives.
+        identifiability: what the data tell of the values that are at no bound.
+        profiles: of the values that are determined worst, if they were requested.
         notices: what a user should know about the fit.
     """
 
@@ -95,7 +119,17 @@ class Fit:
     rms: float
     points: int
     runs: int
+    identifiability: Identifiability
+    profiles: tuple[Profile, ...]
     notices: tuple[str, ...]
+
+    @property
+    def correlation(self) -> Array:
+        """Correlation of the values, shape (n, n); NaN for those at a bound and those that the data do not tell."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            deviations = np.sqrt(np.diag(self.covariance))
+            correlation: Array = self.covariance / np.outer(deviations, deviations)
+        return correlation
 
     @property
     def values(self) -> dict[str, float]:
@@ -155,6 +189,9 @@ class FitArguments(ModelSettings):
         Mapping[str, Sequence[float]] | None,
         Described("least and greatest value by name, for values whose own bounds are too wide"),
     ] = None
+    profiles: Annotated[
+        int, Described("number of values, those with the largest relative standard errors, that get a profile")
+    ] = 0
     tolerance: Annotated[float | None, settings.TOLERANCE] = None
     progress: Annotated[Told | None, Described("called after each run")] = None
 
@@ -171,6 +208,8 @@ def fit(search: FitArguments) -> Fit:
     """
     # the data: columns over the time
     data, sigma = search.data, search.sigma
+    if search.profiles < 0:
+        raise UsageError(f"profiles = {search.profiles}: give the number of values that get one, or 0")
     system = model_of(search.model, search.values)
     columns = read_table(data)
     time = columns.pop("time")
@@ -193,7 +232,8 @@ def fit(search: FitArguments) -> Fit:
         raise UsageError(f"'{data}' has {measured.size} measured values, for {len(run.free)} free ones: free fewer")
     run.outputs()  # a failure at the begin of the search is reported as it is
     problem = _Problem(run, measured, scales, 0 if begun else 1, limits, progress or (lambda *_: None))
-    found = problem.solved(outline.name, sigma is not None, {item.name: item.unit for item in outline.outputs})
+    units = {item.name: item.unit for item in outline.outputs}
+    found = problem.solved(outline.name, sigma is not None, units, search.profiles)
     return replace(found, notices=(*found.notices, *_coarse(found, system, driven, float(times[-1]))))
 
 
@@ -284,47 +324,54 @@ class _Problem:
         weighted: Array = slopes[self._first :] / self._scales[:, None] * self._sizes
         return weighted.reshape(-1, len(x))
 
-    def solved(self, name: str, known: bool, units: Mapping[str, str]) -> Fit:
+    def solved(self, name: str, known: bool, units: Mapping[str, str], profiles: int) -> Fit:
         """Return the fit.
 
         Args:
             name: of the model.
             known: whether the errors of the measurements are known.
             units: of the outputs.
+            profiles: number of profiles.
         """
-        from scipy.optimize import least_squares
+        from scipy.special import stdtrit
 
         # Gauss-Newton in a trust region: min |r(x)|^2 / 2 within the bounds, with the exact J = r_x
-        inside = tuple(item / self._sizes for item in self._limits)
-        solution = least_squares(
-            self.residuals, self._start / self._sizes, self.jacobian, inside, x_scale="jac", ftol=CONVERGED,
-            xtol=CONVERGED, gtol=CONVERGED, max_nfev=MOST_RUNS,
-        )  # fmt: skip
-        free, values = self._run.free, self.values(solution.x)
+        free, n = self._run.free, len(self._start)
+        solution = self._least(self._start / self._sizes, np.ones(n, dtype=bool))
+        values, runs = self.values(solution.x), self.runs
         at_bound = solution.active_mask != 0
         # covariance s^2 (J^T J)^-1, with s^2 = |r|^2 / (n_r - n) where the errors of the data are not known
-        squares, left = float(solution.fun @ solution.fun), solution.fun.size - len(free)
+        squares, left = float(solution.fun @ solution.fun), solution.fun.size - n
         scale = 1.0 if known else squares / left if left else math.nan
-        covariance, alike = _covariance(solution.jac, ~at_bound, free)
+        known_values = self._identifiability(solution, ~at_bound)
+        covariance = _covariance(solution.jac, ~at_bound, [name in sum(known_values.undetermined, ()) for name in free])
         covariance *= np.outer(self._sizes, self._sizes)
         finite = np.isfinite(covariance)  # what is not determined stays so, whatever the residuals are
         covariance[finite] *= scale
         # notices: values that the data leave open, no data left for errors, no rest
-        notices = list(alike)
+        notices = list(known_values.notices)
         if not (left or known):
             notices.append(
-                f"{len(free)} values take {solution.fun.size} measured ones to the last, which leaves none to tell "
+                f"{n} values take {solution.fun.size} measured ones to the last, which leaves none to tell "
                 "their errors: measure more, or say what the errors of the data are (--sigma)"
             )
         if solution.status == 0:
             notices.append(f"the fit did not come to rest in {MOST_RUNS} runs: begin nearer to the result")
+        # intervals by Student's distribution, or the normal one if the errors are known; profiles of the worst values
+        errors = np.sqrt(np.diag(covariance))
+        quantile = float(stdtrit(math.inf if known else max(left, 1), (1 + SURE) / 2))
+        worst = sorted(np.flatnonzero(np.isfinite(errors) & (errors > 0)), key=lambda k: -errors[k] / self._sizes[k])
+        drawn = [self._profile(solution, int(k), errors[k], squares, scale, quantile) for k in worst[:profiles]]
         # the fit, with the root mean square of each output
         each = (solution.fun.reshape(self._measured.shape) * self._scales).T
-        items = zip(self._run.signals, self._start, values, np.sqrt(np.diag(covariance)), at_bound, strict=True)
+        items = zip(self._run.signals, self._start, values, errors, at_bound, strict=True)
         return Fit(
             name=name,
             items=tuple(
-                Fitted(item.name, item.unit, float(a), float(b), float(error), bool(bound))
+                Fitted(
+                    item.name, item.unit, float(a), float(b), float(error), bool(bound),
+                    (float(b - quantile * error), float(b + quantile * error)),
+                )
                 for item, a, b, error, bound in items
             ),
             residuals={
@@ -334,38 +381,92 @@ class _Problem:
             covariance=covariance,
             rms=math.sqrt(squares / solution.fun.size),
             points=solution.fun.size,
-            runs=self.runs,
+            runs=runs,
+            identifiability=known_values,
+            profiles=tuple(drawn),
             notices=tuple(notices),
-        )
+        )  # fmt: skip
+
+    def _least(self, x: Array, moving: npt.NDArray[np.bool_]) -> Any:
+        """Return the solution of SciPy in which some of the values move from x, and the others stay."""
+        from scipy.optimize import least_squares
+
+        def whole(part: Array) -> Array:
+            moved: Array = x.copy()
+            moved[moving] = part
+            return moved
+
+        low, high = (item[moving] / self._sizes[moving] for item in self._limits)
+        found: Any = least_squares(
+            lambda part: self.residuals(whole(part)), np.clip(x[moving], low, high),
+            lambda part: self.jacobian(whole(part))[:, moving], (low, high), x_scale="jac", ftol=CONVERGED,
+            xtol=CONVERGED, gtol=CONVERGED, max_nfev=MOST_RUNS,
+        )  # fmt: skip
+        return found
+
+    def _identifiability(self, solution: Any, moving: npt.NDArray[np.bool_]) -> Identifiability:
+        """Return what the data tell of the values that are free to move."""
+        values = self.values(solution.x)
+
+        def residuals(moved: Array) -> Array:
+            x = values.copy()
+            x[moving] = moved
+            inside = np.array_equal(np.clip(x, *self._limits), x)
+            return self.residuals(x / self._sizes) if inside else np.full(self._measured.size, math.inf)
+
+        J, free = (solution.jac / self._sizes)[:, moving], self._run.free
+        names = [name for name, moves in zip(free, moving, strict=True) if moves]
+        return identifiability(J, values[moving], self._sizes[moving], names, residuals)
+
+    def _profile(
+        self, solution: Any, index: int, error: float, squares: float, scale: float, quantile: float
+    ) -> Profile:
+        """Return the profile of a value, from its standard error and the sum of squares of the fit."""
+        others = np.arange(len(self._sizes)) != index
+        best = float(self.values(solution.x)[index])
+        points = {best: 0.0}
+        for side in (-1.0, 1.0):
+            x = solution.x.copy()
+            for step in STEPS:
+                held = float(np.clip(best + side * step * error, *(item[index] for item in self._limits)))
+                x[index] = held / self._sizes[index]
+                if others.any():
+                    again = self._least(x, others)
+                    x[others] = again.x
+                    total = 2 * again.cost
+                else:
+                    total = float(np.sum(self.residuals(x) ** 2))
+                points[held] = (total - squares) / scale
+        values = np.array(sorted(points))
+        rise = np.array([points[value] for value in values.tolist()])
+        # the signed root of the rise is nearly a line, on which the ends are those of the quantile
+        root = np.sign(values - best) * np.sqrt(np.maximum(rise, 0.0))
+        ends = (float(np.interp(end, root, values, -math.inf, math.inf)) for end in (-quantile, quantile))
+        low, high = ends
+        return Profile(self._run.free[index], tuple(values.tolist()), tuple(rise.tolist()), (low, high))
 
 
-def _covariance(J: Array, moving: npt.NDArray[np.bool_], free: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
-    """Return (J^T J)^-1, NaN for values at a bound, and notices of values that the data do not determine.
+def _covariance(J: Array, moving: npt.NDArray[np.bool_], undetermined: Sequence[bool]) -> Array:
+    """Return (J^T J)^-1, NaN for values at a bound, infinite for those that the data do not determine.
 
     Args:
         J: shape (n_r, n).
         moving: whether each value is free to move, shape (n,).
-        free: their names.
+        undetermined: whether the data do not determine it.
     """
     n = J.shape[1]
-    covariance, notices = np.full((n, n), math.nan), []
+    covariance = np.full((n, n), math.nan)
     columns = np.flatnonzero(moving)
     if not columns.size:
-        return covariance, ()
-    # singular values of J with columns of length 1
+        return covariance
+    # (J^T J)^-1 = V diag(sigma^-2) V^T, with columns of length 1 and the directions that the data determine
     sizes = np.linalg.norm(J[:, columns], axis=0)
     sizes[sizes == 0] = 1.0
     _, singular, V = np.linalg.svd(J[:, columns] / sizes, full_matrices=False)
-    # directions that the data do not determine
-    lost = singular <= ALIKE * max(singular.max(), np.finfo(float).tiny)
-    for row in V[lost]:
-        names = [free[int(k)] for k, part in zip(columns, row, strict=True) if abs(part) > SHARE]
-        undetermined_names = names[0] if len(names) == 1 else f"{', '.join(names)} apart"
-        notices.append(f"the data do not determine {undetermined_names}: free fewer values, or measure more")
-    # (J^T J)^-1 = V diag(sigma^-2) V^T over the others, in the units of the columns
-    kept = V[~lost] / singular[~lost, None]
+    told = singular > ALIKE * max(singular.max(), np.finfo(float).tiny)
+    kept = V[told] / singular[told, None]
     block = kept.T @ kept / np.outer(sizes, sizes)
-    undetermined = (np.abs(V[lost]) > SHARE).any(axis=0)
-    block[undetermined, undetermined] = math.inf
+    lost = np.array(undetermined)[columns]
+    block[lost, lost] = math.inf
     covariance[np.ix_(columns, columns)] = block
-    return covariance, tuple(notices)
+    return covariance

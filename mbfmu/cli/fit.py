@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
@@ -16,7 +17,7 @@ from mbfmu.cli.run_options import FitOptions
 from mbfmu.cli.sources import StartedSource, check_files, start_writes
 
 if TYPE_CHECKING:
-    from mbfmu.analysis.fit import Fit, Fitted
+    from mbfmu.analysis.fit import Fit, Fitted, Profile
 
 
 def fit(
@@ -51,6 +52,9 @@ def fit(
         ),
     ] = None,
     bounds: Bounds = None,
+    profiles: Annotated[
+        int, typer.Option("--profiles", metavar="N", min=0, help="profiles of the N values that are determined worst")
+    ] = 0,
     run: FitOptions,
     source: StartedSource,
     output: Annotated[
@@ -67,6 +71,7 @@ def fit(
         outputs=names([measured or ""]),
         sigma=numbers(sigma, "--sigma") or None,
         bounds=spans(bounds),
+        profiles=profiles,
         progress=lambda runs, rms: tell(f"fit: run {runs}, residual {rms:.4g}", 0.0),
         **run.named(),
     )
@@ -75,6 +80,9 @@ def fit(
             "model": result.name,
             "values": result.items,
             "covariance": result.covariance,
+            "correlation": result.correlation,
+            "identifiability": result.identifiability,
+            "profiles": result.profiles,
             "outputs": {
                 name: {"unit": result.units[name], "residual": value} for name, value in result.residuals.items()
             },
@@ -82,7 +90,12 @@ def fit(
             "points": result.points,
             "runs": result.runs,
         },
-        (_values(result), _residuals(result), f"{result.points} measured values, {result.runs} runs"),
+        (
+            _values(result),
+            _residuals(result),
+            *map(_profile, result.profiles),
+            f"{_determined(result)}; {result.points} measured values, {result.runs} runs",
+        ),
         notices=result.notices,
         writes=start_writes(source, output, result.values),
     )
@@ -104,6 +117,27 @@ def _error(item: "Fitted") -> str:
     if math.isfinite(item.error):
         return f"{item.error:.2g}"
     return "not determined" if math.isinf(item.error) else ""
+
+
+def _determined(result: "Fit") -> str:
+    """Return how many directions the data determine, and which values are correlated most."""
+    size = np.abs(np.triu(np.nan_to_num(result.correlation, posinf=0, neginf=0), 1))
+    known = result.identifiability
+    text = f"{known.rank} of {len(known.singular)} values determined"
+    if not size.any():
+        return text
+    i, j = np.unravel_index(int(size.argmax()), size.shape)
+    return f"{text}, correlation {result.correlation[i, j]:.2f} of {result.items[i].name}, {result.items[j].name}"
+
+
+def _profile(profile: "Profile") -> Table:
+    low, high = (f"{end:.6g}" if math.isfinite(end) else "open" for end in profile.interval)
+    table = Table(title=escape(f"{profile.name}: 95 % from {low} to {high}"), title_justify="left")
+    for heading in ("held at", "rise of the squares"):
+        table.add_column(heading, justify="right")
+    for value, rise in zip(profile.values, profile.rise, strict=True):
+        table.add_row(f"{value:.6g}", f"{rise:.3g}")
+    return table
 
 
 def _residuals(result: "Fit") -> Table:
