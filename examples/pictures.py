@@ -88,8 +88,30 @@ EXCAVATOR = (
     "models/cylinder.py",
     "models/waypoints.py",
 )
+FIGURES = "examples/figures"
+SOLIDS = f"{FIGURES}/solids.py"
 SKATES = ("models/ice_skate.py", "models/ice_skate_harmonic.py", "models/rolling_disk.py")
+
+
+def figure(name: str, *others: str) -> Picture:
+    """Return the row of a figure that explains; others: as in `Picture`."""
+    command = f"-m {FIGURES.replace('/', '.')} {name} --plot {{folder}}/figure.svg"
+    return Picture(f"figures/{name}.svg", f"{FIGURES}/{name}.py", others, command, "figure.svg")
+
+
 PICTURES = (
+    figure("choose", "models/slider_crank.py"),
+    figure("communication"),
+    figure("contacts"),
+    figure("controller"),
+    figure("events", "models/bouncing_ball.py", "models/stick_slip.py"),
+    figure("forces"),
+    figure("frames", SOLIDS),
+    figure("joints", SOLIDS),
+    figure("life"),
+    figure("loops", SOLIDS, "models/slider_crank.py"),
+    figure("quantities", "models/slider_crank.py"),
+    figure("sprung"),
     Picture(
         "crane.gif",
         "examples/animation.py",

@@ -16,6 +16,8 @@ from examples import pictures, report
 from examples.pictures import PICTURES, ROOT, Picture
 from mbfmu.model.library import known_models
 
+LOOKS = ("examples/report.py", "examples/figures/style.py")
+"""Scripts that decide how all figures look, not what one shows."""
 MADE = [picture for picture in PICTURES if not picture.exempt]
 
 
@@ -25,11 +27,19 @@ def test_no_picture_is_stale() -> None:
 
 def test_the_table_has_every_picture_of_the_documentation_and_a_page_shows_each() -> None:
     docs = ROOT / "docs"
-    there = {path.relative_to(docs).as_posix() for kind in ("png", "gif") for path in docs.rglob(f"*.{kind}")}
+    there = {path.relative_to(docs).as_posix() for kind in ("png", "gif", "svg") for path in docs.rglob(f"*.{kind}")}
     assert {picture.name for picture in PICTURES} == there
     pages = "".join(path.read_text(encoding="utf-8") for path in docs.rglob("*.md"))
-    assert set(re.findall(r"^!\[.*\]\((?:\.\./)?(\S+\.(?:png|gif))\)$", pages, re.MULTILINE)) == there
+    assert set(re.findall(r"^!\[.*\]\((?:\.\./)?(\S+\.(?:png|gif|svg))\)$", pages, re.MULTILINE)) == there
     assert set(pictures.read_record()) == {picture.name for picture in MADE}
+
+
+def test_figures_that_explain_are_small_and_suit_dark_pages() -> None:
+    for path in (ROOT / "docs").rglob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        assert len(text) < 60e3, path
+        assert "prefers-color-scheme: dark" in text, path
+        assert "fill: #ffffff; stroke: none" not in text.partition("axes_1")[0], path  # the ground is transparent
 
 
 def needed(script: str) -> Iterator[str]:
@@ -51,7 +61,7 @@ def needed(script: str) -> Iterator[str]:
         ):
             for module in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
                 path = f"{module.replace('.', '/')}.py"
-                if (ROOT / path).exists() and path != "examples/report.py":  # how all look, not what one shows
+                if (ROOT / path).exists() and path not in LOOKS:
                     yield path
                     yield from needed(path)
 
