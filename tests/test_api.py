@@ -205,6 +205,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "derivatives": ("yes", 3),
     "choose": ("x", 3, [3]),
     "show": ("x", 3, [3]),
+    "display": ("x", 3, [3]),
     "outputs": ("x", 3, [3]),
     "states": ("x", 3, [3]),
     "at": NUMBERS,

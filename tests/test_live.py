@@ -3,6 +3,7 @@
 import ctypes
 import importlib.util
 import json
+import math
 import shutil
 import subprocess
 from base64 import b64decode
@@ -63,7 +64,7 @@ def worker_of(name: str) -> Path:
     """Return a page with what a worker needs, without a picture."""
     made, table = prepared(name)
     module = shell_libraries(made, "live", table, (PLATFORM,), lambda _: None)[PLATFORM].content
-    content = json.dumps(live_content(table, made, module, RunSettings(), {}, ()))
+    content = json.dumps(live_content(table, made, module, RunSettings(), {}, (), {}))
     path = Path(mkdtemp(prefix="mbfmu-live-")) / "worker.html"
     scripts = {"application/json": ("live", content), "text/plain": ("worker", WORKER.read_text(encoding="utf-8"))}
     text = "".join(f'<script type="{kind}" id="{id}">{inner}</script>' for kind, (id, inner) in scripts.items())
@@ -572,3 +573,29 @@ def test_the_command_writes_the_page_and_opens_it(
     assert call("live", "two_link", "--stop", "0.1", monkeypatch=monkeypatch) == 0
     assert capfd.readouterr().out.startswith("wrote two_link.html (")
     assert opened == [(tmp_path / "two_link.html").as_uri()]
+
+
+def test_a_live_page_shows_and_takes_values_in_the_chosen_units(browser: Any, tmp_path: Path) -> None:
+    given = {"shoulder.tau": "2000*time"}
+    show = ["shoulder.tau", "shoulder.phi"]
+    made = mbfmu.view("two_link", 0.1, live=True, inputs=given, show=show, display=["kN.m", "deg", "t"])
+    faults: list[str] = []
+    for page in opened(browser, made.write(tmp_path / "arm.html"), faults):
+        begun_anew(page)
+        assert page.evaluate("panels.map((item) => item.label)") == ["torque [kN.m]", "angle [deg]"]
+        page.click("#step")
+        until(page, "record.length === 2")
+        assert value(page, "shoulder.tau") == pytest.approx(2000 * H)
+        shown = page.evaluate("panels.map((item) => item.series[0].values.at(-1))")
+        assert shown == pytest.approx([2 * H, math.degrees(value(page, "shoulder.phi"))])
+        enter(page, "shoulder.tau", page.input_value('.control input[aria-label="shoulder.tau"]'))  # as it stands
+        enter(page, "m1", "0.25")
+        page.click("#step")
+        until(page, "record.length === 3")
+        assert value(page, "shoulder.tau") == pytest.approx(4000 * H)
+        assert value(page, "m1") == 250.0
+        enter(page, "shoulder.tau", "0.5")
+        page.click("#step")
+        until(page, "record.length === 4")
+        assert value(page, "shoulder.tau") == 500.0
+    assert faults == []

@@ -16,6 +16,7 @@ import mbfmu
 from mbfmu.base import extras
 from mbfmu.base.arguments import checked
 from mbfmu.base.formats import read_columns, write_columns
+from mbfmu.base.units import Display, DisplayUnit, shown_unit
 from mbfmu.errors import MbfmuError, UnknownNameError, UsageError, nearest
 
 KINDS = {
@@ -117,6 +118,7 @@ class Result:
         whole: exact values by name of integers of more than 53 bits, which `values` rounds; files have them.
         error: the estimated error of the run.
         step: longest step of the stepper, s; 0 if unknown.
+        display: units in which tables and pictures show values, by the SI units in whose place they stand.
     """
 
     time: npt.NDArray[np.float64]
@@ -133,6 +135,11 @@ class Result:
     whole: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     error: RunError = field(default_factory=RunError)
     step: float = 0.0
+    display: Display = field(default_factory=dict)
+
+    def shown_unit(self, name: str) -> DisplayUnit:
+        """Return the unit in which tables and pictures show a variable, with its factor."""
+        return shown_unit(self.units.get(name, ""), self.display)
 
     def __getitem__(self, name: str) -> npt.NDArray[np.float64]:
         """Return the values of one variable, shape (n_t,).
@@ -164,9 +171,10 @@ class Result:
         heads = "".join(f"<th>{text}</th>" for text in ("variable", "unit", "last", "min", "max"))
         rows = []
         for name in self.names if len(self.time) else ():
-            column, unit = self[name], html.escape(self.units.get(name, ""))
+            unit, factor = self.shown_unit(name)
+            column = factor * self[name]
             numbers = "".join(f"<td>{value:.6g}</td>" for value in (column[-1], column.min(), column.max()))
-            rows.append(f"<tr><th>{html.escape(name)}</th><td>{unit}</td>{numbers}</tr>")
+            rows.append(f"<tr><th>{html.escape(name)}</th><td>{html.escape(unit)}</td>{numbers}</tr>")
         return f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr>{heads}</tr>{''.join(rows)}</table>"
 
     def plot(self, path: str | os.PathLike[str] | None = None, title: str = "") -> Any:

@@ -117,6 +117,14 @@ def shown_list(context: typer.Context, incomplete: str) -> list[str]:
     return [f"{typed}{comma}{name}" for name in outputs(context)]
 
 
+def display_units(incomplete: str) -> list[str]:
+    """Return comma-separated display units: the text typed so far, with each unit that may come next."""
+    from mbfmu.base.units import DISPLAYED
+
+    typed, comma, _ = incomplete.rpartition(",")
+    return [f"{typed}{comma}{name}" for name in DISPLAYED]
+
+
 def coordinates(context: typer.Context, incomplete: str) -> list[str]:
     """Return the kinds of coordinates; after a colon, with each name of the model named before that may come next."""
     from mbfmu.dae.choice import KINDS, choosable

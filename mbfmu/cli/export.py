@@ -12,7 +12,7 @@ from mbfmu.cli.choices import EnergyBalance
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import ExportOptions
-from mbfmu.cli.sources import FreeSource, check_files
+from mbfmu.cli.sources import FreeSource, check_files, shown_names
 from mbfmu.errors import UsageError
 
 
@@ -75,6 +75,15 @@ class Form(OptionGroup):
     real_time: Annotated[
         bool, typer.Option("--real-time", help="the same work in every step, converged or not (native only)")
     ] = False
+    display: Annotated[
+        str | None,
+        typer.Option(
+            "--display",
+            metavar="UNIT,...",
+            help="units in which importing tools show values, such as bar, mm, kN; angles: degrees",
+            autocompletion=complete.display_units,
+        ),
+    ] = None
     corrections: Annotated[
         int | None, typer.Option("--passes", metavar="N", help="with --real-time: number of corrections of each stage")
     ] = None
@@ -148,6 +157,7 @@ def export(
         platforms=platforms,
         energy_balance=energy_balance,
         choose=choose or (),
+        display=shown_names(form.display),
         kind=kind,
         real_time=form.passes,
         progress=tell,

@@ -15,7 +15,6 @@ from mbfmu.cli.choices import (
     Kind,
     ModelOrFmu,
     ResultFile,
-    Show,
     Timeout,
     ToleranceOfResult,
     Validate,
@@ -26,7 +25,7 @@ from mbfmu.cli.choices import (
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import RunOptions
-from mbfmu.cli.sources import GuessedSource, check_files, shown_names
+from mbfmu.cli.sources import GuessedSource, ShownOptions, check_files
 from mbfmu.errors import UsageError
 from mbfmu.prepared.settings import OFTEN
 
@@ -99,7 +98,7 @@ def simulate(
     energy_balance: EnergyBalance = False,
     accuracy: AccuracyOptions,
     output: ResultFile = None,
-    show: Show = None,
+    shown: ShownOptions,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy in a process of its own."""
@@ -119,12 +118,12 @@ def simulate(
         energy_balance=energy_balance,
         error_samples=accuracy.error_samples,
         tolerance_of_result=accuracy.tolerance_of_result,
-        show=shown_names(show),
         start=start,
         timeout=fmu.timeout,
         kind=fmu.kind,
         validate=fmu.validate,
         progress=lambda fraction: tell("simulate", fraction),
+        **shown.named(),
         **run.named(),
     )
     if output:
@@ -178,9 +177,10 @@ def table(result: "Result") -> tuple[Table | str, ...]:
     picked += [name for name in MONITORS if name in result.names]
     least = round_off(result)
     for name in result.chosen or picked:
-        unit, *numbers = extremes(result, name).values()
-        below = 0.0 if name in MONITORS else least[unit]
-        rows.add_row(name, unit, *(f"{0.0 if abs(number) <= below else number:.6g}" for number in numbers))
+        si, *numbers = extremes(result, name).values()
+        below = 0.0 if name in MONITORS else least[si]
+        unit, factor = result.shown_unit(name)
+        rows.add_row(name, unit, *(f"{0.0 if abs(number) <= below else factor * number:.6g}" for number in numbers))
     if result.chosen or not left:
         return (rows,)
     return rows, f"and {left} more: choose by --show NAME,..."
@@ -206,8 +206,8 @@ def error_line(result: "Result", chosen: bool) -> tuple[str, ...]:
     error = result.error
     if not error.name:
         return ()
-    unit = result.units.get(error.name, "1")
-    amount = "" if unit == "1" else f", {error.by_variable[error.name]:.1g} {unit}"
+    unit, factor = result.shown_unit(error.name)
+    amount = "" if unit in {"", "1"} else f", {factor * error.by_variable[error.name]:.1g} {unit}"
     steps = f", with steps of {result.step:.3g} s" if chosen else ""
     return (f"estimated error {error.value:.1g} of the range of {error.name}{amount}{steps}",)
 

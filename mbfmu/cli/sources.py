@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from mbfmu.cli.choices import (
     Coordinates,
+    Display,
     Free,
     Hold,
     Model,
     ModelOrFmu,
+    Show,
     Start,
     Unknown,
     Values,
@@ -224,8 +226,20 @@ def check_files(
 
 
 def shown_names(show: str | None) -> list[str]:
-    """Return the names of the variables of table and picture."""
+    """Return the names in a text with commas between them, such as those of the variables of table and picture."""
     return [name.strip() for name in show.split(",")] if show else []
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownOptions(OptionGroup):
+    """The variables that table and pictures show, and their units."""
+
+    show: Show = None
+    display: Display = None
+
+    def named(self) -> dict[str, Any]:
+        """Return what is chosen, by the names of arguments."""
+        return {"show": shown_names(self.show), "display": shown_names(self.display)}
 
 
 def start_writes(source: Source, path: Path | None, values: Mapping[str, float]) -> tuple[Writing, ...]:

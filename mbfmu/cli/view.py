@@ -1,17 +1,19 @@
 """mbfmu view."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mbfmu.cli import complete
-from mbfmu.cli.choices import Show, numbers, pairs
+from mbfmu.cli.choices import numbers, pairs
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import ViewOptions
-from mbfmu.cli.sources import FreeSource, check_files, refuse_free, refuse_start, shown_names
+from mbfmu.cli.sources import FreeSource, ShownOptions, check_files, refuse_free, refuse_start
+from mbfmu.prepared.settings import RunSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +28,21 @@ class ViewSource(FreeSource):
             autocompletion=complete.models,
         ),
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageFile(OptionGroup):
+    """The file of a page, and the end of its run."""
+
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None
+    stop: Annotated[
+        float | None,
+        typer.Option(
+            "--stop",
+            metavar="T",
+            help="stop time, s (default: 10); of a page that computes: of a run in advance, which lays out the picture",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +70,10 @@ class PageOptions(OptionGroup):
         typer.Option("--deformation", metavar="FACTOR", help="factor of the displacements of flexible bodies"),
     ] = 1.0
 
+    def named(self) -> dict[str, Any]:
+        """Return the options by the names of arguments."""
+        return asdict(self)
+
 
 def view(
     tell: Tell,
@@ -66,42 +87,48 @@ def view(
             autocompletion=complete.models,
         ),
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None,
-    stop: Annotated[float | None, typer.Option("--stop", metavar="T", help="stop time, s (default: 10)")] = None,
+    file: PageFile,
     run: ViewOptions,
     source: ViewSource,
     look: PageOptions,
-    show: Show = None,
+    shown: ShownOptions,
     live: Annotated[
         bool,
         typer.Option("--live", help="a page that computes, in which inputs and parameters change; needs `cross`"),
     ] = False,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
-    from mbfmu.show.viewer import refuse_page, view
-
-    path = output or Path(f"{source.name}.html")
-    refuse_page(path)
-    models = _models(geometry)
-    check_files(source, run, other=path, read=models.values() if isinstance(models, dict) else [models or source.model])
     if source.packed:
         refuse_start(source.model, source.start)
-        if not models:
+        if not geometry:
             refuse_free(source.model, source.free)
+    models = _models(geometry)
+    return write_page(tell, source, file, run, {**look.named(), **shown.named(), "model": models, "live": live})
+
+
+def write_page(tell: Tell, source: ViewSource, file: PageFile, run: RunSettings, how: Mapping[str, Any]) -> Report:
+    """Write a page.
+
+    Args:
+        tell: called with the fraction done.
+        source: what it shows.
+        file: the file to write.
+        run: settings of the run.
+        how: further arguments of `view`, by name.
+    """
+    from mbfmu.show.viewer import refuse_page, view
+
+    path, models = file.output or Path(f"{source.name}.html"), how.get("model")
+    refuse_page(path)
+    check_files(source, run, other=path, read=models.values() if isinstance(models, dict) else [models or source.model])
     page = view(
         source.model,
-        stop,
-        model=models,
-        mode=look.mode,
-        at=look.at,
-        up=look.up,
+        file.stop,
         values=numbers(source.values) if source.packed else source.fixed,
         free=source.guessed,
         robot=source.robot,
-        deformation=look.deformation,
-        show=shown_names(show),
-        live=live,
-        progress=lambda fraction: tell("view", fraction),
+        progress=lambda fraction: tell("page", fraction),
+        **how,
         **run.named(),
     )
     page.write(path)

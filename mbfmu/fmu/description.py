@@ -3,13 +3,13 @@
 import math
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from mbfmu.base.units import Display, known_unit
 from mbfmu.errors import FmuError
 from mbfmu.fmi.annotations import add_derivatives
 from mbfmu.fmu.interface import Interface, Variable
-from mbfmu.fmu.units import known_unit
 
 LOG_CATEGORIES = {
     "logStatusWarning": "values that were refused, and what is unusual",
@@ -48,6 +48,7 @@ class Header:
         steps: the binary for co-simulation; None: the FMU is not for that.
         exchange: the binary for model exchange; None: the FMU is not for that.
         derivatives: whether a native FMU gives derivatives.
+        display: units in which importing tools show values, by the SI units in whose place they stand.
     """
 
     model: str
@@ -58,6 +59,7 @@ class Header:
     steps: Binary | None = None
     exchange: Binary | None = None
     derivatives: bool = True
+    display: Display = field(default_factory=dict)
 
 
 def model_description(interface: Interface, header: Header, guid: str) -> bytes:
@@ -102,7 +104,7 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
         }
         _sources(SubElement(root, "CoSimulation", attributes), header.steps.sources)
     unit_definitions(root, used_units(interface))
-    _types(root, used_units(interface))
+    _types(root, used_units(interface), header.display)
     log_categories(root)
     default_experiment(root, header)
     if header.exchange:
@@ -170,14 +172,20 @@ def unit_definitions(root: Element, used: list[str]) -> None:
             SubElement(node, "DisplayUnit", {"name": label, "factor": number(factor)})
 
 
-def _types(root: Element, used: list[str]) -> None:
+def display_unit(name: str, display: Display) -> dict[str, str]:
+    """Return the attribute that says how a unit is displayed: as it is chosen, angles else in degrees."""
+    if name in display:
+        return {"displayUnit": display[name].name}
+    return {"displayUnit": next(iter(known_unit(name).display))} if name.startswith("rad") else {}
+
+
+def _types(root: Element, used: list[str], display: Display) -> None:
     types = SubElement(root, "TypeDefinitions")
     for name in used:
         unit = known_unit(name)
         if unit.quantity:
             node = SubElement(types, "SimpleType", {"name": unit.quantity})
-            shown = {"displayUnit": next(iter(unit.display))} if name.startswith("rad") else {}
-            SubElement(node, "Real", {"quantity": unit.quantity, "unit": name, **shown})
+            SubElement(node, "Real", {"quantity": unit.quantity, "unit": name, **display_unit(name, display)})
 
 
 def stated(interface: Interface, header: Header) -> set[str]:

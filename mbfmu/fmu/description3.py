@@ -4,12 +4,14 @@ import math
 from collections.abc import Collection, Mapping
 from xml.etree.ElementTree import Element, SubElement
 
+from mbfmu.base.units import Display, known_unit
 from mbfmu.fmi.annotations import add_derivatives
 from mbfmu.fmu.arrays import TYPES, Array, ClockVariable, arrays, by_element, clocks, references_of
 from mbfmu.fmu.description import (
     Header,
     boolean,
     default_experiment,
+    display_unit,
     document,
     log_categories,
     number,
@@ -19,7 +21,6 @@ from mbfmu.fmu.description import (
     used_units,
 )
 from mbfmu.fmu.interface import Interface
-from mbfmu.fmu.units import known_unit
 
 VERSION = "3.0"
 
@@ -70,7 +71,9 @@ def model_description3(interface: Interface, header: Header, token: str) -> byte
         SubElement(root, "CoSimulation", attributes)
     # units, types, log categories and the default experiment
     unit_definitions(root, used_units(interface))
-    _types(root, used_units(interface), list(dict.fromkeys(item.items for item in interface.variables if item.items)))
+    _types(
+        root, interface, header.display, list(dict.fromkeys(item.items for item in interface.variables if item.items))
+    )
     log_categories(root)
     default_experiment(root, header)
     # variables, then clocks
@@ -109,13 +112,12 @@ def build_description(header: Header) -> bytes:
     return document(root)
 
 
-def _types(root: Element, used: Collection[str], enumerations: Collection[tuple[str, ...]]) -> None:
+def _types(root: Element, interface: Interface, display: Display, enumerations: Collection[tuple[str, ...]]) -> None:
     types = Element("TypeDefinitions")
-    for name in used:
-        unit = known_unit(name)
-        if unit.quantity:
-            shown = {"displayUnit": next(iter(unit.display))} if name.startswith("rad") else {}
-            SubElement(types, "Float64Type", {"name": unit.quantity, "quantity": unit.quantity, "unit": name, **shown})
+    for name in used_units(interface):
+        if quantity := known_unit(name).quantity:
+            shown = display_unit(name, display)
+            SubElement(types, "Float64Type", {"name": quantity, "quantity": quantity, "unit": name, **shown})
     for items in enumerations:
         node = SubElement(types, "EnumerationType", {"name": _enumeration(items)})
         for value, item in enumerate(items):

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import mbfmu
 from mbfmu.base.described import Described, takes
 from mbfmu.base.files import ending_of, write_aside
+from mbfmu.base.units import check_display, display_of
 from mbfmu.errors import FmuError, UsageError, nearest
 from mbfmu.fmu.description import Binary, Header, check_texts, model_description
 from mbfmu.fmu.description3 import build_description, model_description3
@@ -138,6 +139,14 @@ class ExportArguments:
             "None: this machine's, as others need the package ziglang"
         ),
     ] = None
+    display: Annotated[
+        Sequence[str],
+        Described(
+            "units in which importing tools show values, such as ``bar`` or ``mm``; angles are shown in degrees unless "
+            "another unit is chosen",
+            check=check_display,
+        ),
+    ] = ()
     real_time: Annotated[
         int | None,
         Described(
@@ -205,7 +214,11 @@ def export(request: ExportArguments) -> Path:
     # write: description, documentation, picture and back end
     table = parts[0].interface if parts else variables
     members = _common(prepared, table, _picture(prepared, x), request)
-    header = dataclasses.replace(_header(prepared, request.kind, request.stop), derivatives=request.derivatives)
+    header = dataclasses.replace(
+        _header(prepared, request.kind, request.stop),
+        derivatives=request.derivatives,
+        display=display_of(request.display),
+    )
     if parts:
         members = _native(parts, header, members, platforms, tell)
     else:

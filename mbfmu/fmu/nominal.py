@@ -7,8 +7,8 @@ M^a L^b T^c, up to a factor that a master needs not know; angles count as 1.
 import math
 from collections.abc import Callable
 
+from mbfmu.base.units import known_unit
 from mbfmu.dae import Dae, ParameterSignal, Signal
-from mbfmu.fmu.units import known_unit
 
 DIGITS = 300
 """Largest exponent of ten of a nominal value, and of the mass, length and time that it is computed with."""

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeAlias
 from mbfmu.base.arguments import number
 from mbfmu.base.choice import Choice
 from mbfmu.base.described import Described
+from mbfmu.base.units import check_display
 from mbfmu.errors import UsageError
 
 InputFunction: TypeAlias = Callable[[float], float]
@@ -145,6 +146,13 @@ SHOW = Described(
     "names that tables and pictures of the result show, or patterns such as ``boom.*``; empty: a selection",
     option="--show NAME,...",
     help="variables of table and picture; * and ? match any text and any character",
+)
+DISPLAY = Described(
+    "units that tables and pictures show in the place of SI units, such as ``deg``, ``bar``, ``kN``, ``mm``; files "
+    "have SI units",
+    option="--display UNIT,...",
+    help="units shown in the place of SI units, such as deg, deg/s, mm, kN, bar; files keep SI units",
+    check=check_display,
 )
 TIMEOUT = Described(
     "seconds after which an .fmu that does not answer is ended; None: 60",

@@ -12,6 +12,7 @@ import numpy as np
 
 from mbfmu.base.described import Described, takes
 from mbfmu.base.result import Result
+from mbfmu.base.units import display_of
 from mbfmu.errors import ResultWarning, UsageError
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, model_of
@@ -42,6 +43,7 @@ class SimulateArguments(RunSettings):
     error_samples: Annotated[int, settings.ERROR_SAMPLES] = settings.OFTEN
     tolerance_of_result: Annotated[float, settings.TOLERANCE_OF_RESULT] = 0.0
     show: Annotated[Sequence[str], settings.SHOW] = ()
+    display: Annotated[Sequence[str], settings.DISPLAY] = ()
     start: Annotated[
         float | None,
         Described("begin of the run of an .fmu", unit="s", more="; None: the start time of its DefaultExperiment"),
@@ -67,7 +69,7 @@ def simulate(run: SimulateArguments) -> Result:
     """
     report = run.progress or (lambda _: None)
     if not isinstance(run.model, Model) and is_fmu(run.model):
-        return _warned(_of_fmu(run, Path(run.model), report))
+        return _warned(_of_fmu(run, Path(run.model), report), run)
     if not (run.start is None and run.timeout is None):
         raise UsageError("--start and --timeout are for an .fmu: a model runs from 0")
     if not (run.kind is None and run.validate):
@@ -85,12 +87,12 @@ def simulate(run: SimulateArguments) -> Result:
         return run_prepared(prepared(step), run.stop, interval, inputs, report, show=run.show, error_samples=samples)
 
     if not run.tolerance_of_result:
-        return _warned(with_step(run.step, run.output_interval, run.error_samples))
+        return _warned(with_step(run.step, run.output_interval, run.error_samples), run)
     settings.check_tolerance_of_result(run.tolerance_of_result, run.tolerance)
     step, order = run.step or settings.STEP, prepared(run.step).kernel.order
     interval = run.output_interval or float(np.diff(communication_points(run.stop, step, None))[0])
     samples = run.error_samples or settings.OFTEN
-    return _warned(resolved(lambda h: with_step(h, interval, samples), step, order, run.tolerance_of_result))
+    return _warned(resolved(lambda h: with_step(h, interval, samples), step, order, run.tolerance_of_result), run)
 
 
 def _of_fmu(run: SimulateArguments, path: Path, report: Progress) -> Result:
@@ -113,7 +115,7 @@ def _of_fmu(run: SimulateArguments, path: Path, report: Progress) -> Result:
     return run_apart(wanted, TIMEOUT if run.timeout is None else run.timeout, report)
 
 
-def _warned(result: Result) -> Result:
+def _warned(result: Result, run: SimulateArguments) -> Result:
     for text in result.notices:
         warnings.warn(text, ResultWarning, stacklevel=3)
-    return result
+    return replace(result, display=display_of(run.display))

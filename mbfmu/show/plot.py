@@ -18,6 +18,7 @@ from mbfmu.analysis.compare import Comparison
 from mbfmu.base.arguments import checked
 from mbfmu.base.files import write_aside
 from mbfmu.base.result import KINDS, Result, coordinates, selection
+from mbfmu.base.units import shown_unit
 from mbfmu.errors import UsageError
 
 FORMATS = tuple(sorted({*Figure().canvas.get_supported_filetypes()} - {"pgf"}))  # which needs TeX
@@ -140,14 +141,21 @@ def _panels(result: Result) -> Iterator[tuple[str, Curves]]:
         units = {unit: None for unit in units if unit in KINDS}
     for unit in units:
         curves = {name: result[name] for name in names if result.units.get(name, "") == unit}
-        yield LABELS.get(unit, verbatim(f"[{unit}]")), curves if result.chosen else _once(curves)
+        yield _in_units(result, unit, LABELS.get(unit, f"[{unit}]"), curves if result.chosen else _once(curves))
     if result.chosen:
         yield RESIDUAL, {name: result[name] for name in RESIDUALS if name in result.chosen}
         return
     yield RESIDUAL, _some(result, RESIDUALS)
-    yield LABELS["J"], _some(result, ENERGIES)
+    yield _in_units(result, "J", LABELS["J"], _some(result, ENERGIES))
     change = {name: result[name] - result[name][0] for name in ENERGIES[:1] if name in result.names}
-    yield "energy change [J]", {f"{name} - start": values for name, values in change.items()}
+    yield _in_units(result, "J", "energy change [J]", {f"{name} - start": values for name, values in change.items()})
+
+
+def _in_units(result: Result, unit: str, label: str, curves: Curves) -> tuple[str, Curves]:
+    """Return the label of a panel and its curves, of an SI unit, in the unit that is shown."""
+    shown, factor = shown_unit(unit, result.display)
+    curves = {name: factor * values for name, values in curves.items()}
+    return verbatim(label.replace(f"[{unit}]", f"[{shown}]")), curves
 
 
 def _some(result: Result, names: Sequence[str]) -> Curves:

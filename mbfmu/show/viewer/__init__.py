@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 from mbfmu.base.described import Described, takes
 from mbfmu.base.formats import is_table
 from mbfmu.base.result import Result
+from mbfmu.base.units import display_of
 from mbfmu.errors import UsageError
 from mbfmu.model import Model
 from mbfmu.model.library import is_fmu, load
@@ -97,6 +98,7 @@ class ViewArguments(RunSettings):
         ),
     ] = 1.0
     show: Annotated[Iterable[str], settings.SHOW] = ()
+    display: Annotated[Iterable[str], settings.DISPLAY] = ()
     live: Annotated[
         bool,
         Described(
@@ -132,7 +134,7 @@ def view(request: ViewArguments) -> Page:
             raise UsageError(f"'{label}' is no model: modes are those of a model")
         how = {**how, "at": request.at, "up": request.up}
         alien = {"stop": stop, "model": model}
-        return _page_of_mode(source, name, request.mode, alien, reading, how, request.deformation)
+        return _page_of_mode(request, name, alien, reading, how)
     if request.at is not None:
         raise UsageError("`at` is the time of a mode: name the mode too")
     if recorded:
@@ -159,7 +161,14 @@ def view(request: ViewArguments) -> Page:
         mechanism, looks = _model(source, reading)
         end = STOP if stop is None else stop
         motion = motion_of_model(mechanism, end, up=request.up, looks=looks, progress=request.progress, **how)
-    return page_of(motion, name, f"{motion.result.time[-1]:g} s", request.deformation, tuple(request.show))
+    return _played(request, motion, name, f"{motion.result.time[-1]:g} s")
+
+
+def _played(request: ViewArguments, motion: ShownMotion, title: str, subtitle: str) -> Page:
+    """Return the page of a motion, with the curves and units that are requested."""
+    display = display_of(request.display) or motion.result.display
+    motion = replace(motion, result=replace(motion.result, display=display))
+    return page_of(motion, title, subtitle, request.deformation, tuple(request.show))
 
 
 def _live(request: ViewArguments, name: str, label: str, finished: bool, reading: Mapping[str, Any]) -> Page:
@@ -173,21 +182,23 @@ def _live(request: ViewArguments, name: str, label: str, finished: bool, reading
     assert not isinstance(request.source, Result)
     model, looks = _model(request.source, reading)
     end, tell = STOP if request.stop is None else request.stop, request.progress or (lambda _: None)
-    return live_page(model, end, request, name, looks=looks, up=request.up, show=tuple(request.show), tell=tell)
+    show, display = tuple(request.show), display_of(request.display)
+    return live_page(model, end, request, name, display=display, looks=looks, up=request.up, show=show, tell=tell)
 
 
 def _page_of_mode(
-    source: Mechanism, name: str, index: int, alien: Mapping[str, Any], reading: Mapping[str, Any],
-    how: dict[str, Any], deformation: float,
-) -> Page:  # fmt: skip
+    request: ViewArguments, name: str, alien: Mapping[str, Any], reading: Mapping[str, Any], how: dict[str, Any]
+) -> Page:
+    assert request.mode is not None
+    assert not isinstance(request.source, Result)
     alien = {**alien, **{option: how.pop(option) for option in ("options", "tolerance", "output_interval")}}
     if wrong := [option for option, value in alien.items() if value]:
         raise UsageError(f"a mode is no run: leave {', '.join(wrong)} out")
-    mechanism, looks = _model(source, reading)
-    motion, mode = motion_of_mode(mechanism, index, looks=looks, **how)
+    mechanism, looks = _model(request.source, reading)
+    motion, mode = motion_of_mode(mechanism, request.mode, looks=looks, **how)
     value = mode.eigenvalue
     text = f"{mode.frequency:.4g} Hz, damping ratio {mode.damping:.3g}" if value.imag else f"{value.real:.4g} 1/s"
-    return page_of(motion, f"{name}: mode {index}", text, deformation)
+    return _played(request, motion, f"{name}: mode {request.mode}", text)
 
 
 def _motion_of_run(

@@ -59,15 +59,15 @@ const speedOf = () => Number(element("speed").value);
 known = new Map(variables.slice(1).filter((item) => item.kind !== "picture").map((item) => [item.name, item.label]));
 chosen = live.shown.filter((name) => known.has(name));
 curveOf = (name) => {
-  const vr = references.get(name), times = [], values = [];
+  const vr = references.get(name), { factor } = variables[vr], times = [], values = [];
   if (!record.length) return { times, values };
   const from = Math.max(record.first, record.before(axis.begin)), stride = Math.max(1, Math.ceil((record.length - from) / POINTS));
   for (let k = from - ((from - record.first) % stride); k < record.length; k += stride) {
     times.push(record.time(k));
-    values.push(record.value(k, vr));
+    values.push(factor * record.value(k, vr));
   }
   const end = record.time(record.last);
-  if (times.length && times[times.length - 1] < end) { times.push(end); values.push(record.value(record.last, vr)); }
+  if (times.length && times[times.length - 1] < end) { times.push(end); values.push(factor * record.value(record.last, vr)); }
   return { times, values };
 };
 
@@ -300,7 +300,8 @@ const bound = new Map(); // what a key does, by its name: { begin, end }
 
 /** Make the controls of one variable. */
 function controlOf(vr) {
-  const item = variables[vr], input = item.kind === INPUT, initial = live.inputs[item.name] ?? item.start;
+  const item = variables[vr], { factor } = item, input = item.kind === INPUT, given = live.inputs[item.name];
+  const initial = given === undefined ? item.start : factor === 1 ? given : typeof given === "number" ? factor * given : `(${given})*${factor}`;
   const field = make("input", { type: "text", inputMode: "text", value: String(initial), ariaLabel: item.name });
   const [low, high] = rangeOf(item);
   const slider = make("input", { type: "range", min: low, max: high, step: item.type === "Real" ? "any" : 1, ariaLabel: `${item.name}, slider` });
@@ -317,8 +318,8 @@ function controlOf(vr) {
     if (!text.trim() || !Number.isFinite(number)) return HEARD.wrong("a number is needed", { vr });
     if (number < item.min || number > item.max) return HEARD.wrong(`it must be${bounds}`, { vr });
     HEARD.wrong("", { vr });
-    if (number === item.start) changes.delete(vr); else changes.set(vr, number);
-    if (item.when === "now") order("parameter", { vr, value: number });
+    if (number === item.start) changes.delete(vr); else changes.set(vr, number / factor);
+    if (item.when === "now") order("parameter", { vr, value: number / factor });
     else HEARD.wrong("acts from the next restart on", { vr });
   }
   function follow() {

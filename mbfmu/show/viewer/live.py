@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Any
 
 from mbfmu.base.result import Result, matching, selection
+from mbfmu.base.units import Display, shown_unit
 from mbfmu.errors import UsageError
 from mbfmu.fmu.interface import INPUT, PARAMETER, SETTING, TIME, Interface, Variable, interface
 from mbfmu.fmu.native.build import toolchains
@@ -36,8 +37,8 @@ POLICY = " 'wasm-unsafe-eval' blob:; worker-src blob:"
 
 
 def live_page(
-    model: Model, stop: float, run: RunSettings, title: str, *, looks: tuple[Look, ...] = (), up: str | None = None,
-    show: tuple[str, ...] = (), tell: Callable[[float], None] = lambda _: None,
+    model: Model, stop: float, run: RunSettings, title: str, *, display: Display, looks: tuple[Look, ...] = (),
+    up: str | None = None, show: tuple[str, ...] = (), tell: Callable[[float], None] = lambda _: None,
 ) -> Page:  # fmt: skip
     """Return a page that computes the motion of a model.
 
@@ -46,6 +47,7 @@ def live_page(
         stop: end of a run in advance, s, by which the picture is laid out.
         run: settings of the run; the output interval is the time between the points that the page computes.
         title: title above the page.
+        display: units that the page shows, by the SI units in whose place they stand.
         looks: solids fixed to the bodies.
         up: axis of the world that points upwards; None: against gravity.
         show: names of the curves, or patterns, that are shown at first; empty: a selection.
@@ -66,7 +68,7 @@ def live_page(
     shown = matching(show, names) if show else _usual(table, result)
     scene = _scene(motion, names) if motion else NOTHING
     worker = (resources.files("mbfmu.show.viewer") / "worker.js").read_text(encoding="utf-8")
-    content = embedded(live_content(table, prepared, module, run, inputs, shown))
+    content = embedded(live_content(table, prepared, module, run, inputs, shown, display))
     elements = (
         f'<script type="application/json" id="live">{content}</script>\n'
         f'<script type="text/plain" id="worker">{worker}</script>\n'
@@ -82,14 +84,20 @@ NOTHING: dict[str, Any] = {
 
 
 def live_content(
-    table: Interface, prepared: Prepared, module: bytes, run: RunSettings, inputs: Mapping[str, Any], shown: Any
+    table: Interface,
+    prepared: Prepared,
+    module: bytes,
+    run: RunSettings,
+    inputs: Mapping[str, Any],
+    shown: Any,
+    display: Display,
 ) -> dict[str, Any]:
-    """Return what the scripts of a live page read: the module, its variables and settings."""
+    """Return what the scripts of a live page read: the module, its variables in the units shown, and settings."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
     interval = run.output_interval or max(INTERVAL, prepared.step)
     return {
         "module": base64.b64encode(deflate.compress(module) + deflate.flush()).decode("ascii"),
-        "variables": [_row(item) for item in table.variables],
+        "variables": [_row(item, display) for item in table.variables],
         "settings": [item.start or 0.0 for item in table.variables if item.kind == SETTING],
         "inputs": dict(inputs),
         "interval": interval,
@@ -158,17 +166,22 @@ def _usual(table: Interface, result: Result) -> list[str]:
     return list(dict.fromkeys([*inputs, *(usual(result) or selection(result))]))
 
 
-def _row(item: Variable) -> dict[str, Any]:
-    """Return what a page needs to know about a variable; `when` says when a user may set it: at once, or at a start."""
+def _row(item: Variable, display: Display) -> dict[str, Any]:
+    """Return what a page needs to know about a variable; `when` says when a user may set it: at once, or at a start.
+
+    The page shows it, and takes values of it, in its unit: `factor` times the value in the SI unit.
+    """
     when = ""
     if item.kind in (INPUT, PARAMETER, SETTING):
         when = "start" if item.fixed else "now"
     elif item.start_offset is not None and item.initial == "exact":
         when = "start"
     kind = PICTURE if f".{PICTURE}." in item.name else item.kind
-    row = {"name": item.name, "type": item.type, "kind": kind, "label": label_of(item.unit)}
+    unit, factor = shown_unit(item.unit, display)
+    row = {"name": item.name, "type": item.type, "kind": kind, "label": label_of(item.unit, unit), "factor": factor}
     if item.kind == TIME or not when:
         return row
-    bounds = {name: value for name, value in (("min", item.min), ("max", item.max)) if math.isfinite(value)}
-    more = {"unit": item.unit, "text": item.description, "start": item.start, "nominal": item.nominal}
+    bounds = {name: factor * value for name, value in (("min", item.min), ("max", item.max)) if math.isfinite(value)}
+    start = item.start if item.start is None else factor * item.start
+    more = {"unit": unit, "text": item.description, "start": start, "nominal": factor * item.nominal}
     return {**row, **bounds, **more, "when": when, "items": list(item.items)}

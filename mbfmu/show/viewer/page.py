@@ -19,6 +19,7 @@ from scipy.spatial.transform import Rotation
 from mbfmu.base import extras
 from mbfmu.base.files import ending_of, write_aside
 from mbfmu.base.result import KINDS, Result, coordinates, matching
+from mbfmu.base.units import shown_unit
 from mbfmu.errors import UsageError
 from mbfmu.show.viewer.bending import Skin
 from mbfmu.show.viewer.drawing import drawing_of
@@ -236,11 +237,13 @@ def _curves(result: Result, show: Sequence[str]) -> dict[str, Any]:
     curves = [
         {
             "name": name,
-            "label": label_of(result.units.get(name, unit_of(name))),
+            "label": label_of(unit, display.name),
             "sparse": name not in shown,
-            "values": packed(result[name][fine if name in shown else sparse]),
+            "values": packed(display.factor * result[name][fine if name in shown else sparse]),
         }
         for name in dict.fromkeys([*shown, *result.names])
+        for unit in [result.units.get(name, unit_of(name))]
+        for display in [shown_unit(unit, result.display)]
     ]
     times = {"curve_times": fine, "sparse_times": sparse}
     return {
@@ -250,9 +253,10 @@ def _curves(result: Result, show: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def label_of(unit: str) -> str:
-    """Return the label of the plot of curves with a unit."""
-    return KINDS.get(unit, "energy [J]" if unit == "J" else f"[{unit or '1'}]")
+def label_of(unit: str, shown: str) -> str:
+    """Return the label of the plot of curves with an SI unit that are shown in some unit."""
+    label = KINDS.get(unit, "energy [J]" if unit == "J" else f"[{unit or '1'}]")
+    return label.replace(f"[{unit}]", f"[{shown}]")
 
 
 def packed_skin(skin: Skin, body: int) -> dict[str, Any]:

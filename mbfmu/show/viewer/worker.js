@@ -264,7 +264,8 @@ const ORDERS = {
   restart: ({ changes }) => restart(changes),
   input: ({ vr, text }) => {
     try {
-      if (!hold(vr, typeof text === "number" ? text : formula(text))) postMessage({ wrong: heard.pop()?.text ?? "", vr });
+      const { factor } = model.variables[vr], value = typeof text === "number" ? text : formula(text); // of the unit shown
+      if (!hold(vr, typeof value === "number" ? value / factor : (t) => value(t) / factor)) postMessage({ wrong: heard.pop()?.text ?? "", vr });
       else {
         if (settled) drive(time());
         postMessage({ wrong: "", vr });
