@@ -31,6 +31,7 @@ Runs
     sweep               many runs with different values, on many cores
     compare             every stepper with every step, and which one to use
     view                a page that shows the mechanism moving
+    report              a page on a run: settings, picture, tables, curves, events, warnings
     plot_result         a picture of a result
 
 FMUs
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
     from mbfmu.run.simulate import simulate
     from mbfmu.run.simulation import Simulation
     from mbfmu.show.plot import plot_result
+    from mbfmu.show.report import report
     from mbfmu.show.viewer import view
     from mbfmu.stepper import steppers
     from mbfmu.stepper.baumgarte import Baumgarte
@@ -144,6 +146,7 @@ __all__ = [
     "modes",
     "optimize",
     "plot_result",
+    "report",
     "simulate",
     "steppers",
     "sweep",
@@ -175,6 +178,7 @@ _HOMES = {
     "model.library": ("load",),
     "analysis.optimize": ("optimize",),
     "show.plot": ("plot_result",),
+    "show.report": ("report",),
     "base.result": ("Result",),
     "analysis.sensitivity": ("Sensitivity",),
     "run.simulate": ("simulate",),

@@ -406,6 +406,7 @@ DOCUMENTS = {
         *("model", "stop", "rows", "wrote"),
     },
     f"view {RUN}": {"model", "stop", "wrote"},
+    f"report {RUN}": {"model", "stop", "wrote"},
     **({"live two_link --stop 0.05": {"model", "stop", "wrote"}} if importlib.util.find_spec("ziglang") else {}),
     "kinematics slider_crank --motion crank.phi=time --stop 0.1": {"model", "variables", "wrote"},
     "kinematics two_link --frame link2 --grid shoulder.phi=0:1:2 --grid elbow.phi=0:1:2": {

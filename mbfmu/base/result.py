@@ -30,6 +30,8 @@ KINDS = {
 """Labels of coordinates, rates and inputs in a plot, by their unit."""
 MONITORS = ("energy", "constraint", "momentum")
 """Beginnings of the names of quantities of a mechanism as a whole."""
+NOISE = 1e-15
+"""Size of a number, relative to the largest one of its unit in a result, below which it is round-off and shown as 0."""
 REPR = 3
 """Largest number of variables that the representation of a result names."""
 
@@ -268,6 +270,15 @@ def matching(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
             raise UnknownNameError(f"{fault} '{pattern}'; {nearest(pattern, names)}")
         matches.update(dict.fromkeys(hits))
     return tuple(matches)
+
+
+def noise(result: Result) -> dict[str, float]:
+    """Return the largest number that tables show as 0, by SI unit: round-off of the largest one of the unit."""
+    largest: dict[str, float] = {}
+    for index, name in enumerate(result.names):
+        unit, sizes = result.units.get(name, ""), np.abs(result.values[:, index])
+        largest[unit] = max(largest.get(unit, 0.0), float(np.max(sizes[np.isfinite(sizes)], initial=0.0)))
+    return {unit: NOISE * size for unit, size in largest.items()}
 
 
 def selection(result: Result) -> list[str]:

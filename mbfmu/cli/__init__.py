@@ -45,6 +45,7 @@ from mbfmu.cli import (
     modes,
     optimize,
     reduce,
+    report,
     simulate,
     ssp,
     sweep,
@@ -62,6 +63,7 @@ COMMANDS: dict[str, Callable[..., console.Report]] = {
     "sweep": sweep.sweep,
     "view": view.view,
     "live": live.live,
+    "report": report.report,
     "fit": fit.fit,
     "optimize": optimize.optimize,
     "equations": equations.equations,
@@ -91,6 +93,7 @@ EXAMPLES: dict[str, str] = {
     "sweep": 'two_link --vary l1=0.5:1.5:11 --stop 2 --measure "top=max(elbow.phi)" -o sweep.csv',
     "view": "slider_crank --stop 5 -o moving.html",
     "live": "crane -o crane.html",
+    "report": "two_link --stop 2 --display deg -o report.html",
     "fit": "two_link --data run.csv --free l1,m2,elbow.phi -o fitted.toml",
     "optimize": 'two_link --stop 2 --free l1 --bounds l1=0.5:2 --minimize "max(elbow.phi)"',
     "equations": "two_link -o two_link_c",
@@ -113,7 +116,7 @@ EXAMPLES: dict[str, str] = {
 
 PANELS: dict[str, str] = {
     "Models": "demo list describe view live equations reduce",
-    "Runs": "simulate compare sweep couple",
+    "Runs": "simulate report compare sweep couple",
     "Analyses": "equilibrium kinematics inverse modes linearize bode locus fit optimize",
     "FMUs": "export check compat ssp modelica",
     "This installation": "cache",

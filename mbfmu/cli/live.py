@@ -10,6 +10,8 @@ from mbfmu.cli.view import PageFile, ViewSource, write_page
 
 def live(tell: Tell, *, file: PageFile, run: ViewOptions, source: ViewSource, shown: ShownOptions) -> Report:
     """Write one HTML page that computes the motion itself, and open it; inputs and parameters can be changed in it."""
-    report = write_page(tell, source, file, run, {**shown.named(), "live": True})
+    from mbfmu import view
+
+    report = write_page(view, tell, source, file, run, {**shown.named(), "live": True})
     webbrowser.open(report.wrote[0].resolve().as_uri())
     return report

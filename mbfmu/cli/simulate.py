@@ -1,6 +1,5 @@
 """mbfmu simulate."""
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -36,8 +35,6 @@ DRIFT = 1e-6
 """Smallest constraint residual that gives a notice."""
 MOST = 12
 """Largest number of coordinates and rates in the table, and half the largest number of other quantities."""
-NOISE = 1e-15
-"""Size of a number, relative to the largest one of its unit in a result, below which it is round-off and shown as 0."""
 MONITORS = ("energy.total", "energy.balance", "constraint.position", "constraint.velocity")
 """Variables that are shown last, as they are."""
 
@@ -164,7 +161,7 @@ def extremes(result: "Result", name: str) -> dict[str, Any]:
 
 def table(result: "Result") -> tuple[Table | str, ...]:
     """Return the table of the chosen variables, or of those that a reader looks for first and a line about the rest."""
-    from mbfmu.base.result import selection
+    from mbfmu.base.result import noise, selection
 
     rows = Table(title_justify="left")
     for heading in ("variable", "unit", "last", "min", "max"):
@@ -175,7 +172,7 @@ def table(result: "Result") -> tuple[Table | str, ...]:
     picked = [*_most(result, others, 2 * MOST), *_most(result, motions, MOST)]
     left = len(first) - len(picked)
     picked += [name for name in MONITORS if name in result.names]
-    least = round_off(result)
+    least = noise(result)
     for name in result.chosen or picked:
         si, *numbers = extremes(result, name).values()
         below = 0.0 if name in MONITORS else least[si]
@@ -184,16 +181,6 @@ def table(result: "Result") -> tuple[Table | str, ...]:
     if result.chosen or not left:
         return (rows,)
     return rows, f"and {left} more: choose by --show NAME,..."
-
-
-def round_off(result: "Result") -> dict[str, float]:
-    """Return the largest number that counts as zero, by unit, as round-off of the largest one of the unit."""
-    largest: dict[str, float] = {}
-    for name in result.names:
-        unit, *numbers = extremes(result, name).values()
-        sizes = [abs(number) for number in numbers if math.isfinite(number)]
-        largest[unit] = max(largest.get(unit, 0.0), *sizes, 0.0)
-    return {unit: NOISE * size for unit, size in largest.items()}
 
 
 def _most(result: "Result", names: list[str], most: int) -> list[str]:

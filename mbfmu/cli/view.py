@@ -1,9 +1,9 @@
 """mbfmu view."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
@@ -14,6 +14,19 @@ from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import ViewOptions
 from mbfmu.cli.sources import FreeSource, ShownOptions, check_files, refuse_free, refuse_start
 from mbfmu.prepared.settings import RunSettings
+
+if TYPE_CHECKING:
+    from mbfmu.show.viewer import Page
+
+Moved = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL|FMU=MODEL",
+        help="the mechanism that a recorded run or an FMU moves; may be repeated for several FMUs",
+        autocompletion=complete.models,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +45,13 @@ class ViewSource(FreeSource):
 
 @dataclass(frozen=True, kw_only=True)
 class PageFile(OptionGroup):
-    """The file of a page, and the end of its run."""
+    """The file of a page, and the end of its run.
+
+    Attributes:
+        ENDING: what the name of a file has behind that of the model, if it is not named.
+    """
+
+    ENDING: ClassVar[str] = ".html"
 
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None
     stop: Annotated[
@@ -78,15 +97,7 @@ class PageOptions(OptionGroup):
 def view(
     tell: Tell,
     *,
-    geometry: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            metavar="MODEL|FMU=MODEL",
-            help="the mechanism that a recorded run or an FMU moves; may be repeated for several FMUs",
-            autocompletion=complete.models,
-        ),
-    ] = None,
+    geometry: Moved = None,
     file: PageFile,
     run: ViewOptions,
     source: ViewSource,
@@ -98,30 +109,36 @@ def view(
     ] = False,
 ) -> Report:
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
-    if source.packed:
-        refuse_start(source.model, source.start)
-        if not geometry:
-            refuse_free(source.model, source.free)
-    models = _models(geometry)
-    return write_page(tell, source, file, run, {**look.named(), **shown.named(), "model": models, "live": live})
+    from mbfmu import view
+
+    how = {**look.named(), **shown.named(), "live": live}
+    return write_page(view, tell, source, file, run, {**how, "model": models_of(source, geometry)})
 
 
-def write_page(tell: Tell, source: ViewSource, file: PageFile, run: RunSettings, how: Mapping[str, Any]) -> Report:
+def write_page(
+    make: Callable[..., "Page"],
+    tell: Tell,
+    source: ViewSource,
+    file: PageFile,
+    run: RunSettings,
+    how: Mapping[str, Any],
+) -> Report:
     """Write a page.
 
     Args:
+        make: function of the arguments of `view` that makes it.
         tell: called with the fraction done.
         source: what it shows.
         file: the file to write.
         run: settings of the run.
-        how: further arguments of `view`, by name.
+        how: further arguments, by name.
     """
-    from mbfmu.show.viewer import refuse_page, view
+    from mbfmu.show.viewer import refuse_page
 
-    path, models = file.output or Path(f"{source.name}.html"), how.get("model")
+    path, models = file.output or Path(f"{source.name}{file.ENDING}"), how.get("model")
     refuse_page(path)
     check_files(source, run, other=path, read=models.values() if isinstance(models, dict) else [models or source.model])
-    page = view(
+    page = make(
         source.model,
         file.stop,
         values=numbers(source.values) if source.packed else source.fixed,
@@ -135,8 +152,16 @@ def write_page(tell: Tell, source: ViewSource, file: PageFile, run: RunSettings,
     return Report({"model": source.name, "stop": page.stop}, wrote=(path,))
 
 
-def _models(texts: list[str] | None) -> str | dict[str, str] | None:
-    """Return one model, or models by the names of FMUs."""
+def models_of(source: ViewSource, texts: list[str] | None) -> str | dict[str, str] | None:
+    """Return the mechanism that a run moves, or those by the names of FMUs.
+
+    Raises:
+        UsageError: an FMU is to begin otherwise than it does.
+    """
+    if source.packed:
+        refuse_start(source.model, source.start)
+        if not texts:
+            refuse_free(source.model, source.free)
     if not texts:
         return None
     return texts[0] if len(texts) == 1 and "=" not in texts[0] else pairs(texts)

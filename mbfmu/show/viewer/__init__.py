@@ -48,8 +48,8 @@ Mechanism: TypeAlias = Model | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class ViewArguments(RunSettings):
-    """The arguments of `view`."""
+class PageArguments(RunSettings):
+    """The arguments of a page on a run."""
 
     source: Annotated[
         Model | Result | str | os.PathLike[str],
@@ -67,11 +67,6 @@ class ViewArguments(RunSettings):
             "the mechanism of each by the name of the FMU; None: bodies are lines"
         ),
     ] = None
-    mode: Annotated[
-        int | None,
-        Described("number of a mode, from 1 on as `linearize` numbers them, to show in place of a run; for a model"),
-    ] = None
-    at: Annotated[float | None, Described("time, s, of the state about which the mode is; None: the start")] = None
     up: Annotated[
         str | None,
         Described("axis of the world that points upwards; None: against gravity, else y in the plane and z in space"),
@@ -99,6 +94,18 @@ class ViewArguments(RunSettings):
     ] = 1.0
     show: Annotated[Iterable[str], settings.SHOW] = ()
     display: Annotated[Iterable[str], settings.DISPLAY] = ()
+    progress: Annotated[Progress | None, settings.PROGRESS] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViewArguments(PageArguments):
+    """The arguments of `view`."""
+
+    mode: Annotated[
+        int | None,
+        Described("number of a mode, from 1 on as `linearize` numbers them, to show in place of a run; for a model"),
+    ] = None
+    at: Annotated[float | None, Described("time, s, of the state about which the mode is; None: the start")] = None
     live: Annotated[
         bool,
         Described(
@@ -106,7 +113,6 @@ class ViewArguments(RunSettings):
             "which `stop` is then only how far a run in advance goes that lays out the picture"
         ),
     ] = False
-    progress: Annotated[Progress | None, settings.PROGRESS] = None
 
 
 @takes(ViewArguments)
@@ -123,7 +129,7 @@ def view(request: ViewArguments) -> Page:
     source, model, stop = request.source, request.model, request.stop
     how: dict[str, Any] = {name: getattr(request, name) for name in RUN}
     reading: dict[str, Any] = {"values": request.values, "free": tuple(request.free), "robot": request.robot}
-    name = request.title or _name(source)
+    name = request.title or name_of(source)
     label = name if isinstance(source, Model | Result) else os.fspath(source)
     recorded = isinstance(source, Result) or is_table(label)
     packed = not isinstance(source, Model | Result) and is_fmu(source)
@@ -148,17 +154,13 @@ def view(request: ViewArguments) -> Page:
             raise UsageError(f"'{label}' has its equations inside: leave {', '.join(wrong)} out")
         end = STOP if stop is None else stop
         run = simulate(label, end, values=request.values, progress=request.progress, **how)
-        if model is not None and not isinstance(model, Mapping):
-            shape = _model(model, {**reading, "values": None})[0].values()
-            reading["values"] = {name: value for name, value in (request.values or {}).items() if name in shape}
-        else:
-            reading["values"] = None
+        reading["values"] = values_of_both(model, reading)
         motion = _motion_of_run(run, label, request.up, model, reading)
     elif model is not None:
         raise UsageError(f"'{label}' is a model itself: `model` goes with a recorded run or an FMU")
     else:
         assert not isinstance(source, Result)
-        mechanism, looks = _model(source, reading)
+        mechanism, looks = model_and_looks(source, reading)
         end = STOP if stop is None else stop
         motion = motion_of_model(mechanism, end, up=request.up, looks=looks, progress=request.progress, **how)
     return _played(request, motion, name, f"{motion.result.time[-1]:g} s")
@@ -180,7 +182,7 @@ def _live(request: ViewArguments, name: str, label: str, finished: bool, reading
     if wrong := [option for option, value in alien.items() if value not in (None, False)]:
         raise UsageError(f"a live page goes without {', '.join(wrong)}")
     assert not isinstance(request.source, Result)
-    model, looks = _model(request.source, reading)
+    model, looks = model_and_looks(request.source, reading)
     end, tell = STOP if request.stop is None else request.stop, request.progress or (lambda _: None)
     show, display = tuple(request.show), display_of(request.display)
     return live_page(model, end, request, name, display=display, looks=looks, up=request.up, show=show, tell=tell)
@@ -194,7 +196,7 @@ def _page_of_mode(
     alien = {**alien, **{option: how.pop(option) for option in ("options", "tolerance", "output_interval")}}
     if wrong := [option for option, value in alien.items() if value]:
         raise UsageError(f"a mode is no run: leave {', '.join(wrong)} out")
-    mechanism, looks = _model(request.source, reading)
+    mechanism, looks = model_and_looks(request.source, reading)
     motion, mode = motion_of_mode(mechanism, request.mode, looks=looks, **how)
     value = mode.eigenvalue
     text = f"{mode.frequency:.4g} Hz, damping ratio {mode.damping:.3g}" if value.imag else f"{value.real:.4g} 1/s"
@@ -211,15 +213,18 @@ def _motion_of_run(
     if model is None:
         return motion_of_result(run, label, up)
     if not isinstance(model, Mapping):
-        return motion_of_result(run, label, up, *_model(model, reading))
+        return motion_of_result(run, label, up, *model_and_looks(model, reading))
     if not model or any(reading.values()):
         raise UsageError("with a mapping of models, give each model its own values: mbfmu.load(NAME, values)")
     return together(
-        {name: motion_of_result(run, label, up, *_model(item, reading), component=name) for name, item in model.items()}
+        {
+            name: motion_of_result(run, label, up, *model_and_looks(item, reading), component=name)
+            for name, item in model.items()
+        }
     )
 
 
-def _model(source: Mechanism, reading: Mapping[str, Any]) -> tuple[Model, tuple[Look, ...]]:
+def model_and_looks(source: Mechanism, reading: Mapping[str, Any]) -> tuple[Model, tuple[Look, ...]]:
     """Return a model, read with values, free start values and options of a robot, and its looks."""
     if isinstance(source, Model):
         if reading["robot"]:
@@ -228,7 +233,18 @@ def _model(source: Mechanism, reading: Mapping[str, Any]) -> tuple[Model, tuple[
     return load(source, **reading), looks_of(os.fspath(source), reading["robot"])
 
 
-def _name(source: Model | Result | str | os.PathLike[str]) -> str:
+def values_of_both(
+    model: Mechanism | Mapping[str, Mechanism] | None, reading: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """Return the values of an FMU that the model has too whose geometry it moves; None without one model."""
+    if model is None or isinstance(model, Mapping):
+        return None
+    known = model_and_looks(model, {**reading, "values": None})[0].values()
+    return {name: value for name, value in (reading["values"] or {}).items() if name in known}
+
+
+def name_of(source: Model | Result | str | os.PathLike[str]) -> str:
+    """Return the name of what a page shows."""
     if isinstance(source, Model):
         return source.name
     return "run" if isinstance(source, Result) else Path(source).stem

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from mbfmu.base.described import Described, takes
 from mbfmu.base.result import Result, read_table
 from mbfmu.dae import Dae
-from mbfmu.errors import UsageError
-from mbfmu.model import Model
+from mbfmu.errors import ModelError, UsageError
+from mbfmu.model import Model, System
 from mbfmu.model.library import model_of
 from mbfmu.prepared import settings
 from mbfmu.prepared.prepare import prepare, prepare_run
@@ -160,6 +160,8 @@ def motion_of_result(
     """
     if model is None:
         return _placed(result, _geometry_of_result(result, source), "", up)
+    if not isinstance(model, System) or model.only_blocks:
+        raise ModelError(f"'{model.name}' is given by equations: there are no bodies to show")
     prepared = prepare(model, None, None, 1e-3, 0.0, "joint")
     geometry, dae = geometry_of(prepared, looks), prepared.dae
     prefix = _prefix(result.names, [f"{body}.r_0[1]" for body in geometry.whole], component)
