@@ -293,7 +293,7 @@ CASES = [
     for value in WRONG.get(argument, ())
     if not (name in {"inverse", "kinematics", "write_ssp"} and argument in {"stop", "system"} and value is None)
     if not (name == "plot_result" and (argument, value) == ("path", None))
-    if not (name == "view" and ((argument in {"stop", "model"} and value is None) or value == {"name": "x"}))
+    if not (name in {"report", "view"} and argument in {"stop", "model"} and value in (None, {"name": "x"}))
 ]
 
 

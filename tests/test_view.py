@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import sys
+from collections.abc import Sequence
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -24,7 +25,9 @@ from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, UsageError
 from mbfmu.fmu.ssp import Wire
 from mbfmu.model import (
     Body,
+    BodyShape,
     FixedTranslation,
+    FreeMotion,
     HydraulicCylinder,
     LinearDrive,
     Prismatic,
@@ -744,3 +747,119 @@ def test_a_mistake_ends_in_one_clear_line_and_leaves_no_file(
     assert line.startswith("mbfmu: ")
     assert MISTAKES[arguments] in line
     assert sorted(tmp_path.iterdir()) == before
+
+
+# -- shapes of bodies ------------------------------------------------------------------------------------------------
+
+
+def spatial(name: str, components: Sequence[Any], ends: Sequence[Any]) -> System:
+    """Return a system in space."""
+    return System(name, components=(World(), *components), connections=tuple(ends))
+
+
+def shaped(shape: str, name: str = "BodyShape", **more: Any) -> tuple[Look, ...]:
+    """Return the looks of a body on a hinge about z; its frame_b is at (0.3, 0.4, 0), its centre of mass half way."""
+    kind: Any = {"Body": Body, "BodyShape": BodyShape}[name]
+    length = {"r": (0.3, 0.4, 0.0)} if name == "BodyShape" else {}
+    body = kind("link", m=2.0, r_CM=(0.15, 0.2, 0.0), I_11=0.1, I_22=0.1, I_33=0.1, shape=shape, **length, **more)
+    hinge = Revolute("hinge", n=(0.0, 0.0, 1.0), phi=0.7)
+    ends = (connect("world.frame_b", "hinge.frame_a"), connect("hinge.frame_b", "link.frame_a"))
+    return motion_of_model(spatial("arm", (hinge, body), ends), 0.01).geometry.looks
+
+
+def enclosed(look: Look) -> float:
+    """Return the volume within a surface, m3."""
+    a, b, c = (look.vertices[look.triangles[:, k]] for k in range(3))
+    return float(np.sum(a * np.cross(b, c)) / 6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "name", "middle", "volume", "along"),
+    [
+        ("box(0.1, 0.2)", "BodyShape", (0.15, 0.2, 0.0), 0.5 * 0.1 * 0.2, (0.6, 0.8, 0.0)),
+        ("box(0.8, 0.1, 0.2)", "BodyShape", (0.15, 0.2, 0.0), 0.8 * 0.1 * 0.2, (0.6, 0.8, 0.0)),
+        ("box(0.8, 0.1, 0.2)", "Body", (0.15, 0.2, 0.0), 0.8 * 0.1 * 0.2, (1.0, 0.0, 0.0)),
+        ("cylinder(0.05)", "BodyShape", (0.15, 0.2, 0.0), 0.5 * np.pi * 0.05**2, (0.6, 0.8, 0.0)),
+        ("cylinder(0.05, 0.9)", "Body", (0.15, 0.2, 0.0), 0.9 * np.pi * 0.05**2, (0.0, 0.0, 1.0)),
+        ("sphere(2*0.1)", "Body", (0.15, 0.2, 0.0), 4 / 3 * np.pi * 0.2**3, None),
+    ],
+)
+def test_a_body_is_drawn_as_the_solid_that_its_shape_names(
+    shape: str, name: str, middle: Sequence[float], volume: float, along: Sequence[float] | None
+) -> None:
+    (look,) = shaped(shape, name)
+    assert look.body == "link"
+    assert enclosed(look) == pytest.approx(volume, rel=0.03)  # round ones have 24 sides
+    assert (look.vertices.min(axis=0) + look.vertices.max(axis=0)) / 2 == pytest.approx(np.array(middle), abs=1e-12)
+    if along is not None:
+        widest = np.linalg.svd(look.vertices - np.array(middle))[2][0]
+        assert abs(widest @ np.array(along)) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_part_fixed_to_another_is_drawn_where_it_is_and_a_mesh_as_its_file_says(tmp_path: Path) -> None:
+    (tmp_path / "prism.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n")
+    bodies = (
+        BodyShape("rod", m=1.0, r=(2.0, 0.0, 0.0), I_11=0.1, I_22=0.1, I_33=0.1),
+        Body("tip", m=1.0, I_11=0.1, I_22=0.1, I_33=0.1, shape=tmp_path / "prism.obj"),  # type: ignore[arg-type]
+    )
+    ends = (
+        connect("world.frame_b", "hinge.frame_a"),
+        connect("hinge.frame_b", "rod.frame_a"),
+        connect("rod.frame_b", "tip.frame_a"),
+    )
+    arm = spatial("arm", (Revolute("hinge", n=(0.0, 1.0, 0.0)), *bodies), ends)
+    (look,) = motion_of_model(arm, 0.01).geometry.looks
+    assert look.body == "rod"
+    assert look.vertices.min(axis=0) == pytest.approx(np.array([2.0, 0.0, 0.0]), abs=1e-12)
+    assert enclosed(look) == pytest.approx(1 / 6)
+
+
+@pytest.mark.parametrize("text", ["cube(1)", "box(1)", "sphere(-1)", "sphere(x)", "hull.step", 3])
+def test_what_is_no_shape_is_refused_with_the_forms_there_are(text: Any) -> None:
+    with pytest.raises(ModelError, match=r"b.shape = .* must be one of box\(length, width, height\)"):
+        Body("b", m=1.0, shape=text)
+
+
+def test_a_toml_body_has_a_shape_and_a_mesh_is_sought_beside_the_file(tmp_path: Path) -> None:
+    text = """
+name = "ball"
+planar = true
+connections = [["world.frame_b", "hinge.frame_a"], ["hinge.frame_b", "bob.frame_a"]]
+[components.world]
+type = "World"
+[components.hinge]
+type = "Revolute"
+[components.bob]
+type = "Body"
+m = 1.0
+I_33 = 1.0
+shape = "SHAPE"
+"""
+    shapes = {}
+    (tmp_path / "hull.stl").touch()
+    for shape in ("sphere(0.2)", "hull.stl"):
+        (tmp_path / "ball.toml").write_text(text.replace("SHAPE", shape))
+        model = mbfmu.load(tmp_path / "ball.toml")
+        assert isinstance(model, System)
+        (shapes[shape],) = (item.shape for item in model.components if isinstance(item, Body))
+    assert shapes == {"sphere(0.2)": "sphere(0.2)", "hull.stl": str(tmp_path / "hull.stl")}
+
+
+def test_a_body_without_length_in_space_is_the_box_with_its_mass_and_inertia() -> None:
+    m, sides = 3.0, np.array([0.3, 0.2, 0.1])
+    moments = m / 12 * (sides @ sides - sides**2)
+    turn = Rotation.from_rotvec([0.3, -0.5, 0.2]).as_matrix()
+    I_CM = turn @ np.diag(moments) @ turn.T
+    inertia = {f"I_{i + 1}{k + 1}": float(I_CM[i, k]) for i in range(3) for k in range(i + 1)}
+    ends = (connect("world.frame_b", "free.frame_a"), connect("free.frame_b", "brick.frame_a"))
+    system = spatial("brick", (FreeMotion("free"), Body("brick", m=m, **inertia)), ends)
+    (box,) = (item.sizes for item in drawing_of(motion_of_model(system, 0.01)).solids if item.kind == "box")
+    axes = np.column_stack([box["x"], box["y"], np.cross(box["x"], box["y"])])
+    again = axes @ np.diag(m / 12 * (box["sides"] @ box["sides"] - box["sides"] ** 2)) @ axes.T
+    assert np.allclose(again, I_CM, rtol=1e-9, atol=1e-12)
+
+
+def test_no_two_bodies_of_the_plane_lie_at_one_height() -> None:
+    drawing = drawing_of(motion_of_model(mbfmu.load("n_four_bar", {"N": 3}), 0.01))
+    heights = [drawing.levels[body] for body in drawing.drawn]
+    assert len({round(height, 9) for height in heights}) == len(heights)

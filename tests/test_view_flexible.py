@@ -173,7 +173,7 @@ def test_flexible_bodies_of_several_mechanisms_move_in_one_picture() -> None:
     both = together({"one": motion, "two": motion})
     skins = drawing_of(both).skins
     assert [skin.body for skin in skins] == ["one.beam", "two.beam"]
-    assert points(skins[1]) == pytest.approx(points(only_skin(motion)))
+    assert points(skins[1])[..., :2] == pytest.approx(points(only_skin(motion))[..., :2])
     bodies = data(page_of(both, "both"))["bodies"]
     assert {body["name"]: body["group"] for body in bodies}["one.beam.frame_b"] == "one"
 

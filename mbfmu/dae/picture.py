@@ -66,6 +66,21 @@ class Bending:
 
 
 @dataclass(frozen=True)
+class DrawnPart:
+    """A part that is drawn as a solid of its own.
+
+    Args:
+        part: full name of the part.
+        body: full name of the body that it moves with.
+        shape: its `Body.shape`.
+    """
+
+    part: str
+    body: str
+    shape: str
+
+
+@dataclass(frozen=True)
 class Skeleton:
     """The points and lines in a picture of a mechanism.
 
@@ -80,6 +95,13 @@ class Skeleton:
         bare: what moves between joints without being a part, by the frame that it is shown with.
         bare_poses: Function (q, p, t) -> positions and rotation matrices of these frames in the world, side by side,
             shape (2 or 3, (3 or 4) times their number).
+        drawn: the parts that are drawn as solids of their own.
+        solids: Function (q, p, t) -> for each of them position and rotation matrix of its frame_a, as the body's
+            frame_a sees it, its r_CM and its r, as its own frame_a sees them, shape (2 or 3, (5 or 6) times their
+            number).
+        masses: Function (q, p, t) -> mass in all rows, kg, and matrix of inertia about the centre of mass, kg.m2, in
+            the axes of frame_a, of each moving body of one rigid part in space, shape (3, 4 times their number).
+        weighed: full names of these bodies.
     """
 
     points: Function
@@ -90,3 +112,7 @@ class Skeleton:
     bendings: tuple[Bending, ...] = ()
     bare: tuple[str, ...] = ()
     bare_poses: Function | None = None
+    drawn: tuple[DrawnPart, ...] = ()
+    solids: Function | None = None
+    masses: Function | None = None
+    weighed: tuple[str, ...] = ()

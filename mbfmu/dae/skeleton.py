@@ -7,11 +7,11 @@ import casadi as ca
 from casadi import Function
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.picture import Bending, Bone, Hinge, Skeleton
+from mbfmu.dae.picture import Bending, Bone, DrawnPart, Hinge, Skeleton
 from mbfmu.model.flexible import ElasticJoint, FlexibleBody
-from mbfmu.model.frame import SX, Frame
+from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Cylindrical, Distance, Joint, Prismatic, Revolute, Screw
-from mbfmu.model.parts import BodyShape, MovingPart
+from mbfmu.model.parts import Body, BodyShape, MovingPart
 from mbfmu.model.relative import axis
 
 MOTIONS: dict[type[Joint], str] = {
@@ -50,6 +50,10 @@ def skeleton(bodies: Bodies) -> Skeleton:
         axes.append(frames[0].R @ n)
     world = bodies.mechanism.components[bodies.mechanism.world]
     bare = dict(_bare(bodies))
+    weighed = dict(_masses(bodies))
+    groups = {path: index for index, group in enumerate(bodies.groups) for path in group.parts}
+    shapes = {path: part.shape for path, part in bodies.mechanism.of(Body).items() if part.shape}
+    drawn = tuple(DrawnPart(path, _named(bodies, groups[path]), shape) for path, shape in shapes.items())
 
     def function(name: str, columns: list[SX]) -> ca.Function:
         return ca.Function(
@@ -65,6 +69,10 @@ def skeleton(bodies: Bodies) -> Skeleton:
         bendings=tuple(_bending(bodies, path, part) for path, part in bodies.mechanism.of(FlexibleBody).items()),
         bare=tuple(bare),
         bare_poses=function("bare_poses", [item for frame in bare.values() for item in (frame.r_0, frame.R)]),
+        drawn=drawn,
+        masses=function("masses", [column for mass in weighed.values() for column in mass]),
+        weighed=tuple(weighed),
+        solids=function("solids", [column for item in drawn for column in _solid(bodies, groups[item.part], item)]),
     )
 
 
@@ -74,6 +82,22 @@ def _bare(bodies: Bodies) -> Iterator[tuple[str, Frame]]:
         name, poses = _shown(bodies, index), bodies.groups[index].poses
         if not isinstance(bodies.mechanism.components.get(name), MovingPart):
             yield name, bodies.frame_at(index, name if name in poses else f"{name}.frame_a")
+
+
+def _masses(bodies: Bodies) -> Iterator[tuple[str, tuple[SX, SX]]]:
+    """Yield the name of every moving body of one rigid part in space, with the columns of `Skeleton.masses`."""
+    for index, inertia in () if bodies.planar else bodies.moving():
+        parts = bodies.groups[index].parts
+        if len(parts) == 1 and parts[0] == _shown(bodies, index) and parts[0] in bodies.massive:
+            yield parts[0], (ca.repmat(ca.SX(inertia.m), 3, 1), inertia.I_CM)
+
+
+def _solid(bodies: Bodies, group: int, item: DrawnPart) -> tuple[SX, SX, SX, SX]:
+    """Return the columns of `Skeleton.solids` of a part in a group."""
+    poses, p = bodies.groups[group].poses, bodies.values[item.part]
+    part, body = poses[f"{item.part}.frame_a"], poses.get(f"{item.body}.frame_a", identity(bodies.planar))
+    r = p.r if isinstance(bodies.mechanism.components[item.part], BodyShape) else ca.SX(bodies.dim, 1)
+    return body.R.T @ (part.r - body.r), body.R.T @ part.R, ca.vertcat(p.r_CM), ca.vertcat(r)
 
 
 def _bending(bodies: Bodies, path: str, part: FlexibleBody) -> Bending:
@@ -99,7 +123,11 @@ def _bending(bodies: Bodies, path: str, part: FlexibleBody) -> Bending:
 
 
 def _owner(bodies: Bodies, frame: str) -> str:
-    group, _ = bodies.anchors[frame]
+    return _named(bodies, bodies.anchors[frame][0])
+
+
+def _named(bodies: Bodies, group: int) -> str:
+    """Return the full name of what a group is shown with; empty for the world."""
     return _shown(bodies, group) if group else ""
 
 

@@ -1,13 +1,15 @@
 """Rigid parts of a body or of the world. All frames of a part move together."""
 
 import math
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
 
 from mbfmu.model.component import Component, Value, Vector, direction, quantity, start
 from mbfmu.model.frame import SX, Frame, Pose, axis_quaternion, identity
+from mbfmu.model.shape import ENDINGS, SOLID, shape_of
 from mbfmu.model.traced import traced
 
 
@@ -110,6 +112,11 @@ class Body(MovingPart):
         r_CM: from frame_a to the centre of mass, m, resolved in frame_a.
         I_11, I_22, I_33, I_21, I_31, I_32: inertia about the centre of mass, kg.m2, resolved in frame_a; a planar
             body has I_33 only.
+        shape: solid that the body is drawn as, m: ``box(length, width, height)``, ``cylinder(radius, length)`` or
+            ``sphere(radius)``. The length is along r where frame_b is elsewhere, and the solid in the middle of r;
+            else it is along x (box) or z (cylinder), and the solid about the centre of mass. ``box(width, height)``
+            and ``cylinder(radius)`` reach from frame_a to frame_b, or are as long as wide. Or the path of an .stl or
+            .obj file, in m, seen from frame_a. Empty: the body is drawn by its frames.
         r_0, v_0, phi, w, Q, w_a: start values as in `MovingPart`.
     """
 
@@ -121,6 +128,13 @@ class Body(MovingPart):
     I_21: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
     I_31: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
     I_32: Value = quantity(0.0, "kg.m2", "product of inertia", spatial_only=True)
+    shape: str = field(default="", kw_only=True, metadata={"file": ENDINGS, "or": SOLID.pattern})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shape:
+            shape_of(self.shape, f"{self.name}.shape")
+            object.__setattr__(self, "shape", os.fspath(self.shape))
 
     def inertia(self, p: Any) -> Inertia:
         if p.planar:

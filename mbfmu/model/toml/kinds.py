@@ -170,7 +170,9 @@ def schema_of(kind: type, item: Field[Any]) -> dict[str, Any]:
         names = ", ".join(("time", *stated.names))
         return {"description": f"{stated.description} [{stated.unit}]; may depend on {names}", **value}
     if "file" in item.metadata:
-        return {"description": "path of a file", "type": "string", "pattern": _ending(item.metadata["file"])}
+        other = f"|^{item.metadata['or']}$" if "or" in item.metadata else ""
+        description = "path of a file" + (", or a solid with its sizes" if other else "")
+        return {"description": description, "type": "string", "pattern": _ending(item.metadata["file"]) + other}
     if "direction" in item.metadata:
         return {"description": "a vector, whose length does not matter", **_array({"type": "number"}, 2, 3)}
     return _schema_of_hint(hints_of(kind)[item.name])

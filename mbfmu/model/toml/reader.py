@@ -452,7 +452,7 @@ def _arguments(document: Document, kind: type, table: dict[str, Any], path: KeyP
             arguments[key] = taken(kind, fields[key], value)
         except MbfmuError as error:
             raise document.at((*path, key), f"{path[-1]}.{error}") from None
-        if "file" in fields[key].metadata:
+        if "file" in fields[key].metadata and not re.fullmatch(fields[key].metadata.get("or", "(?!)"), value.strip()):
             arguments[key] = str(_inside(document, value, (*path, key), fields[key].metadata["file"]))
     return arguments
 

@@ -114,12 +114,18 @@ def _component(item: Component) -> Iterator[str]:
             f"'{item.name}' is a {kind}, a component of a model file of its own: TOML holds those of mbfmu and of "
             "packages that register theirs"
         )
-    if held := [key for key, field in fields_of(type(item)).items() if "file" in field.metadata]:
+    if held := [key for key in _given(item) if _holds_file(item, key)]:
         raise ModelFileError(
             f"'{item.name}' holds the {held[0]} of a file, which a TOML document names by its path: write that by hand"
         )
     yield f"type = {_text(kind)}"
     yield from (f"{_key(key)} = {_value(value)}" for key, value in _given(item).items())
+
+
+def _holds_file(item: Component, key: str) -> bool:
+    """Return whether a field holds what was in a file, or its path."""
+    data = fields_of(type(item))[key].metadata
+    return "file" in data and not ("or" in data and re.fullmatch(data["or"], getattr(item, key)))
 
 
 def _given(item: Any) -> dict[str, Any]:

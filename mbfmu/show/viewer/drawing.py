@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.show.viewer.bending import Skin, skin_of
-from mbfmu.show.viewer.geometry import JointPosition
+from mbfmu.show.viewer.geometry import Attachments, JointPosition
 from mbfmu.show.viewer.motion import ShownMotion
 
 Array = npt.NDArray[np.float64]
@@ -24,6 +24,11 @@ APART = 1e-2
 """Distance of a joint's two frames, relative to the mechanism's size, from which on it is not drawn as a point."""
 FILLED = 0.7
 """Length of a barrel relative to the shortest length of its cylinder, where the joint does not say it."""
+APART_BY = 0.15
+"""Part of the distance of two levels over which the bodies of one level are spread."""
+SMALLEST, LARGEST = 0.5, 5.0
+"""Smallest and largest side of a box with a body's inertia that is drawn, relative to the radius of a bar and to the
+mechanism's size."""
 CORNERS = 24
 """Number of corners of a circle in the outline of a plate."""
 
@@ -34,7 +39,7 @@ class Solid:
 
     Args:
         kind: ``ball`` (at, radius), ``tube`` (at, to, radius, end), ``rail``, which is a tube that need not be in the
-            picture as a whole, or ``plate`` (at, x, y, outline, thick).
+            picture as a whole, ``plate`` (at, x, y, outline, thick), or ``box`` (at, x, y, sides).
         body: full name of the body; empty for the world.
         role: ``body``, ``steel``, ``joint`` or ``ground``: what its colour says.
         sizes: the arguments in brackets, in the body's frame_a with three coordinates, m.
@@ -77,6 +82,7 @@ class Drawing:
         drawn: full names of the bodies that show by more than a ball.
         partners: the body of the barrel, by the body of its rod: they have one colour; a flexible body, by its frames.
         skins: the surfaces of flexible bodies.
+        levels: height of each body above the plane, m.
     """
 
     solids: list[Solid] = field(default_factory=list)
@@ -84,6 +90,7 @@ class Drawing:
     drawn: set[str] = field(default_factory=set)
     partners: dict[str, str] = field(default_factory=dict)
     skins: list[Skin] = field(default_factory=list)
+    levels: dict[str, float] = field(default_factory=dict)
 
     def leader(self, body: str) -> str:
         """Return the body whose colour a body has: of a cylinder's parts the outermost barrel."""
@@ -146,6 +153,7 @@ def drawing_of(motion: ShownMotion, some: npt.NDArray[np.int64] | None = None) -
     clad = {look.body for look in motion.geometry.looks}
     cylinders = [item for joint in motion.geometry.joints if (item := cylinder_of(motion, joint))]
     layers = _layers(motion, [item.joint for item in cylinders])
+    drawing.levels |= layers
     radius = THICK[motion.dim] * size
     drawing.drawn |= clad
     tubular: dict[str, list[Cylinder]] = {}
@@ -169,7 +177,9 @@ def drawing_of(motion: ShownMotion, some: npt.NDArray[np.int64] | None = None) -
             continue
         points = _without(attached.anchors, tubular.get(body, []), body, size)
         if body not in tubular or len(points):
-            _draw_body(drawing, body, attached.center, points if body in tubular else attached.anchors, radius, layers)
+            points = points if body in tubular else attached.anchors
+            if not _draw_box(drawing, body, attached, points, radius, size):
+                _draw_body(drawing, body, attached.center, points, radius, layers)
     _draw_arms(drawing, motion, radius, layers)
     sliders = {item.joint.name for item in cylinders}
     for joint in motion.geometry.joints:
@@ -247,6 +257,21 @@ def _off_axis(point: Array, on: Array, item: Cylinder, body: str) -> float:
     if body == item.joint.near:
         arm = arm - (arm @ item.joint.axis) * item.joint.axis
     return float(np.linalg.norm(arm))
+
+
+def _draw_box(drawing: Drawing, body: str, attached: Attachments, points: Array, radius: float, size: float) -> bool:
+    """Draw a body without length as the box with its mass and inertia; return whether it is drawn.
+
+    A box that is much larger than the mechanism stands for an inertia that nothing depends on, and is not drawn.
+    """
+    center, sides, axes = attached.center, attached.sides, attached.axes
+    if center is None or sides is None or axes is None or len(_distinct(np.vstack([points, center]))) > 1:
+        return False
+    if not (sides.min() > SMALLEST * radius and sides.max() < LARGEST * size):
+        return False
+    drawing.solids.append(Solid("box", body, "body", {"at": center, "x": axes[:, 0], "y": axes[:, 1], "sides": sides}))
+    drawing.drawn.add(body)
+    return True
 
 
 def _draw_body(
@@ -401,7 +426,9 @@ def _layers(motion: ShownMotion, slides: Iterable[JointPosition]) -> dict[str, f
         level[root] = next(item for item in range(len(beside) + 1) if item not in taken) if root else 0
     pitch = 1.35 * THICK[2] * motion.size
     middle = (max(level.values()) + min(level.values())) / 2
-    return {body: (level[merged[body]] - middle) * pitch for body in names}
+    shift = APART_BY * pitch / len(level)  # no two faces lie in one plane, where they would flicker
+    order = {root: index for index, root in enumerate(level)}
+    return {body: (level[merged[body]] - middle) * pitch + order[merged[body]] * shift for body in names}
 
 
 def outline(points: Array, radius: float) -> Array:

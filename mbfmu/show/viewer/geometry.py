@@ -1,6 +1,6 @@
 """Geometry: the attachments of a mechanism's bodies and the positions of its joints, in the frames of the bodies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from mbfmu.dae import Dae
+from mbfmu.dae.picture import Skeleton
 from mbfmu.errors import ModelError
 from mbfmu.kernel import vector
 from mbfmu.prepared.prepare import Prepared
 from mbfmu.show.viewer.bending import Bent
 from mbfmu.show.viewer.looks import Look
+from mbfmu.show.viewer.solids import own_looks
 
 Array = npt.NDArray[np.float64]
 
@@ -25,10 +27,15 @@ class Attachments:
     Args:
         center: centre of mass, m, shape (2 or 3,); None: unknown.
         anchors: points at which joints and forces act, and the ends of the body, m, shape (n, 2 or 3).
+        sides: sides of the box with the body's mass and inertia about its centre of mass, m, shape (3,); None: there is
+            no such box, or it is not known.
+        axes: axes of that box, in the columns, shape (3, 3).
     """
 
     center: Array | None
     anchors: Array
+    sides: Array | None = None
+    axes: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -125,11 +132,12 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
         return local
 
     # each point as its body or frame sees it: R^T (point - r)
-    bodies = {}
+    bodies, boxes = {}, dict(_boxes(skeleton, q, p))
     for body in names:
         ends = [bone for bone in skeleton.bones if bone.body == body]
         center = seen(body, ends[0].start) if ends else None
-        bodies[body] = Attachments(center, np.array([seen(body, bone.end) for bone in ends]).reshape(-1, dim))
+        anchors = np.array([seen(body, bone.end) for bone in ends]).reshape(-1, dim)
+        bodies[body] = Attachments(center, anchors, *boxes.get(body, ()))
     for name, owner in owners.items():
         held = [bone.end for bone in skeleton.bones if bone.body == owner and carrier(owner, bone.end) == name]
         bodies[name] = Attachments(None, np.array([seen(name, index) for index in held]).reshape(-1, dim))
@@ -141,7 +149,27 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
         joints.append(
             JointPosition(hinge.name, hinge.motion, near, far, seen(near, hinge.start), seen(far, hinge.end), n)
         )
+    looks = (*looks, *own_looks(skeleton, q, p))
     return Geometry(bodies, tuple(joints), np.array(skeleton.down[:dim]), looks, bent, owners)
+
+
+def _boxes(skeleton: Skeleton, q: Any, p: Any) -> Iterator[tuple[str, tuple[Array, Array]]]:
+    """Yield the bodies that have the mass and inertia of a box, with its sides, m, and its axes.
+
+    A box with the sides a, b, c has the moments of inertia I_1 = m (b^2 + c^2)/12 and so on, so that
+    a^2 = 6 (I_2 + I_3 - I_1)/m.
+    """
+    if not skeleton.weighed:
+        return
+    assert skeleton.masses is not None
+    columns = np.array(skeleton.masses(q, p, 0.0))
+    for body, part in zip(skeleton.weighed, np.split(columns, len(skeleton.weighed), axis=1), strict=True):
+        m, I_CM = part[0, 0], part[:, 1:]
+        if m > 0 and np.isfinite(part).all():
+            moments, axes = np.linalg.eigh((I_CM + I_CM.T) / 2)
+            squares = 6 * (moments.sum() - 2 * moments) / m
+            if squares.min() > 0:
+                yield body, (np.sqrt(squares), axes * np.linalg.det(axes))
 
 
 def poses_of(dae: Dae, bodies: tuple[str, ...], q: Array, t: Array) -> tuple[Array, Array]:

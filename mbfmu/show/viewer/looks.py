@@ -116,7 +116,19 @@ def _moved(pose: Array, vertices: Array) -> Array:
 
 def _solid(visual: Visual, urdf: Path, packages: Packages, most: int) -> tuple[Array, Triangles] | None:
     """Return vertices and triangles in the frame of the geometry; None for a mesh that cannot be read."""
-    match visual.kind, visual.size:
+    if visual.kind == "mesh":
+        return _mesh(visual, urdf, packages, most)
+    return solid(visual.kind, visual.size)
+
+
+def solid(kind: str, sizes: tuple[float, ...]) -> tuple[Array, Triangles]:
+    """Return vertices and triangles about the origin of a solid.
+
+    Args:
+        kind: ``box``, ``cylinder`` or ``capsule``, both about z, or ``sphere``.
+        sizes: m; the sides, or the radius, and the length.
+    """
+    match kind, sizes:
         case "box", sides:
             corners = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
             faces = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
@@ -126,9 +138,7 @@ def _solid(visual: Visual, urdf: Path, packages: Packages, most: int) -> tuple[A
             return _revolved([(0, -length / 2), (r, -length / 2), (r, length / 2), (0, length / 2)])
         case "capsule", (r, length):
             return _revolved([*_arc(r, -length / 2, -90, 0), *_arc(r, length / 2, 0, 90)])
-        case "sphere", (r,):
-            return _revolved(_arc(r, 0.0, -90, 90))
-    return _mesh(visual, urdf, packages, most)
+    return _revolved(_arc(sizes[0], 0.0, -90, 90))
 
 
 def _arc(r: float, z: float, first: int, last: int) -> list[tuple[float, float]]:
@@ -156,6 +166,18 @@ def _mesh(visual: Visual, urdf: Path, packages: Packages, most: int) -> tuple[Ar
     if file is None:
         warnings.warn(f"{fault}: there is no such file beside '{urdf}', above it or in a given package", stacklevel=2)
         return None
+    mesh = mesh_of(file, fault, most)
+    return mesh and (mesh[0] * np.array(visual.size), mesh[1])
+
+
+def mesh_of(file: Path, fault: str, most: int = MOST) -> tuple[Array, Triangles] | None:
+    """Return vertices, m, and triangles of a file; None, with a warning, if it cannot be read.
+
+    Args:
+        file: path of the file.
+        fault: beginning of the warning.
+        most: largest number of triangles.
+    """
     try:
         import trimesh
 
@@ -172,8 +194,7 @@ def _mesh(visual: Visual, urdf: Path, packages: Packages, most: int) -> tuple[Ar
     except Exception as error:  # noqa: BLE001 - readers raise many kinds of errors for foreign files
         warnings.warn(f"{fault}: '{file}' cannot be read: {' '.join(str(error).split())}", stacklevel=2)
         return None
-    vertices, triangles = _coarse(vertices, triangles, most)
-    return vertices * np.array(visual.size), triangles
+    return _coarse(vertices, triangles, most)
 
 
 def _candidates(mesh: str, urdf: Path, packages: Packages) -> Iterator[Path]:

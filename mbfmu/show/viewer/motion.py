@@ -89,6 +89,11 @@ class ShownMotion:
             center = [] if item.center is None else [item.center]
             points += [self.track(body, point)[0] for point in (*center, *item.anchors)]
         extent = float(np.ptp(np.array([*points, *self.r[0]]), axis=0).max())
+        if not extent:
+            extent = max(
+                (float(item.sides.max()) for item in self.geometry.bodies.values() if item.sides is not None),
+                default=0.0,
+            )
         return extent if extent > 0 else 1.0
 
 

@@ -216,7 +216,7 @@ def scene_of(motion: ShownMotion, most: int = FRAMES) -> dict[str, Any]:
         "meshes": [
             {
                 "body": indices[look.body],
-                "vertices": packed(look.vertices),
+                "vertices": packed(look.vertices + np.array([0.0, 0.0, drawing.levels.get(look.body, 0.0)])),
                 "triangles": packed(look.triangles, "<u4"),
                 "colour": look.colour,
             }

@@ -22,6 +22,8 @@ function arrange() {
     if (!by.has(label)) by.set(label, []);
     by.get(label).push({ name, ...curveOf(name) });
   }
+  const title = `choose curves: ${chosen.length} of ${known.size}`, summary = element("chooser").querySelector("summary");
+  if (summary.textContent !== title) summary.textContent = title;
   panels = [...by].map(([label, series]) => ({ label, series }));
 }
 

@@ -73,6 +73,10 @@ const makers = {
   ball({ at, radius }) {
     return new THREE.SphereGeometry(radius, 28, 18).translate(at[0], at[1], at[2]);
   },
+  box({ at, x, y, sides }) {
+    const [e, f] = [vector(x), vector(y)];
+    return new THREE.BoxGeometry(...sides).applyMatrix4(new THREE.Matrix4().makeBasis(e, f, e.clone().cross(f)).setPosition(vector(at)));
+  },
   plate({ at, x, y, outline, thick }) {
     const bevel = 0.12 * thick;
     const shape = new THREE.Shape(outline.map(([a, b]) => new THREE.Vector2(a, b)));
