@@ -17,7 +17,7 @@ SIZES = {"box": (2, 3), "cylinder": (1, 2), "sphere": (1,)}
 
 
 @dataclass(frozen=True)
-class Shape:
+class BodyLook:
     """The solid that a body is drawn as.
 
     Args:
@@ -32,7 +32,7 @@ class Shape:
     file: str = ""
 
 
-def shape_of(text: str | os.PathLike[str], where: str) -> Shape:
+def shape_of(text: str | os.PathLike[str], where: str) -> BodyLook:
     """Return the shape that a text stands for.
 
     Args:
@@ -44,7 +44,7 @@ def shape_of(text: str | os.PathLike[str], where: str) -> Shape:
     """
     path = os.fspath(text) if isinstance(text, str | os.PathLike) else ""
     if path.lower().endswith(ENDINGS):
-        return Shape("mesh", file=path)
+        return BodyLook("mesh", file=path)
     forms = "box(length, width, height), box(width, height), cylinder(radius, length), cylinder(radius), sphere(radius)"
     fault = f"{where} = {text!r} must be one of {forms}, or the path of a {' or '.join(ENDINGS)} file"
     match = SOLID.fullmatch(path.strip())
@@ -56,4 +56,4 @@ def shape_of(text: str | os.PathLike[str], where: str) -> Shape:
         raise ValueRangeError(f"{fault}: {error}") from None
     if len(sizes) not in SIZES[match[1]] or not all(0 < size < math.inf for size in sizes):
         raise ValueRangeError(f"{fault}, with positive numbers of meters")
-    return Shape(match[1], sizes)
+    return BodyLook(match[1], sizes)
