@@ -12,7 +12,8 @@ from mbfmu.cli import EXAMPLES, PANELS, app
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 READ = {
     "demo": "tutorial", "list": "models", "describe": "modelling", "view": "view", "live": "view#a-page-that-computes",
-    "equations": "equations", "reduce": "flexible", "simulate": "inputs", "report": "view#a-report", "compare": "choose_stepper", "sweep": "sweep",
+    "equations": "equations", "reduce": "flexible", "simulate": "inputs", "report": "view#a-report",
+    "compare": "choose_stepper", "sweep": "sweep",
     "couple": "couplings", "equilibrium": "equilibrium", "kinematics": "kinematics",
     "inverse": "equilibrium#inverse-dynamics", "modes": "modes", "linearize": "linearize",
     "bode": "modes#frequency-response-mbfmu-bode", "locus": "modes#root-locus-mbfmu-locus", "fit": "fit",
