@@ -7,9 +7,8 @@
 #include "pinocchio_tree.hpp"
 
 // Writes the function `acceleration` of q and v, without torques, to the file acceleration.c of a folder, whose name
-// ends with a slash; links and gravity as in pinocchio_tree.hpp. shared: whether CasADi shares common subexpressions.
-extern "C" void generate(const double *links, int n_links, const double *gravity, int shared,
-                         const char *folder) {
+// ends with a slash; links and gravity as in pinocchio_tree.hpp.
+extern "C" void generate(const double *links, int n_links, const double *gravity, const char *folder) {
     using casadi::SX;
     using Vector = Eigen::Matrix<SX, Eigen::Dynamic, 1>;
     const pinocchio::ModelTpl<SX> model = tree(links, n_links, gravity).cast<SX>();
@@ -26,6 +25,6 @@ extern "C" void generate(const double *links, int n_links, const double *gravity
     SX a(n, 1);
     for (int i = 0; i < n; ++i) a(i) = a_[i];
     casadi::CodeGenerator code("acceleration.c");
-    code.add(casadi::Function("acceleration", {q, v}, {a}, casadi::Dict{{"cse", shared != 0}}));
+    code.add(casadi::Function("acceleration", {q, v}, {a}, casadi::Dict{{"cse", true}}));
     code.generate(folder);
 }

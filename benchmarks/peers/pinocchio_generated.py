@@ -29,8 +29,7 @@ OPTIONS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC", "-w")
 def cases(task: Task) -> Iterator[Case]:
     """Return RK4 of a tree that falls."""
     if not task.pins and not task.loaded:
-        for shared, name in ((False, "RK4"), (True, "RK4, common subexpressions shared")):
-            yield Case(task, GENERATED, name, "joint", partial(run, task, shared))
+        yield Case(task, GENERATED, "RK4", "joint", partial(run, task))
 
 
 @cache
@@ -38,16 +37,16 @@ def generator() -> ctypes.CDLL:
     """Return the program that writes the accelerations of a tree."""
     linked = [f"-I{CASADI / 'include'}", f"-L{CASADI}", f"-Wl,-rpath,{CASADI}", "-Wl,--no-as-needed", "-lcasadi"]
     loaded = ctypes.CDLL(str(built("pinocchio-generator", [COMPILER, "-O0", *FLAGS, *linked], [GENERATOR, TREE])))
-    loaded.generate.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p]
+    loaded.generate.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p]
     return loaded
 
 
 @cache
-def loop(tree: tuple[tuple[float, ...], ...], gravity: Vector3, shared: bool) -> ctypes.CDLL:
-    """Return the loop around the accelerations of a tree, see `rows`, with or without common subexpressions shared."""
+def loop(tree: tuple[tuple[float, ...], ...], gravity: Vector3) -> ctypes.CDLL:
+    """Return the loop around the accelerations of a tree, see `rows`."""
     links = np.array(tree)
     with tempfile.TemporaryDirectory() as folder:
-        generator().generate(at(links), len(links), at(np.array(gravity)), shared, f"{folder}/".encode())
+        generator().generate(at(links), len(links), at(np.array(gravity)), f"{folder}/".encode())
         sizes = [f"-DN={len(links)}", f"-DS={len(RK4.b)}"]
         command = [COMPILER, "-x", "c", *OPTIONS, *sizes, str(LOOP)]
         made = built("pinocchio-generated", command, [Path(folder) / "acceleration.c"])
@@ -56,10 +55,10 @@ def loop(tree: tuple[tuple[float, ...], ...], gravity: Vector3, shared: bool) ->
     return loaded
 
 
-def run(task: Task, shared: bool, h: float) -> End:
+def run(task: Task, h: float) -> End:
     """Run the whole time; return how it went."""
     q, v = (np.array([getattr(link, name) for link in task.links]) for name in ("q", "v"))
-    n, made = number_of_steps(task, h), loop(tuple(map(tuple, rows(task))), task.gravity, shared)
+    n, made = number_of_steps(task, h), loop(tuple(map(tuple, rows(task))), task.gravity)
     A, b = np.ascontiguousarray(RK4.A), np.ascontiguousarray(RK4.b)
     begin = time.perf_counter()
     made.run(at(q), at(v), at(A), at(b), len(b), task.stop / n, n)
