@@ -113,7 +113,7 @@ def defaults(corner: str) -> dict[str, str]:
     return shown
 
 
-QUICK = ("hydraulic_monolith", "excavator")
+QUICK = ("hydraulic_monolith",)
 MACHINES = [
     pytest.param(model, marks=() if model in QUICK else pytest.mark.further)
     for model in defaults("machine")
