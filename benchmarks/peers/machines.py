@@ -8,8 +8,11 @@ All functions and their Jacobians are compiled; states are relative to the range
 and the functions without Python in between.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
 from shutil import which
 from subprocess import run as call
 from tempfile import TemporaryDirectory
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
 
 COMPILER = which("cc") or "gcc"
 MOST_STEPS = 1_000_000
+LONGEST = 6_000_000
+"""Size of generated C, bytes, beyond which a compiler is not waited for."""
 
 
 def cases(machine: "Machine") -> Iterator[Case]:
@@ -35,11 +40,16 @@ def cases(machine: "Machine") -> Iterator[Case]:
     if machine.dae.sampling:
         return
     task = Task(machine.label, machine.name, machine.stop)
-    for engine, label, once in (
-        ("SUNDIALS by CasADi", "CVODE", sundials(machine, "cvodes")),
-        ("SUNDIALS by CasADi", "IDA", sundials(machine, "idas")),
-        ("scipy", "Radau", scipy_radau(machine)),
+    for engine, label, make in (
+        ("SUNDIALS by CasADi", "CVODE", partial(sundials, machine, "cvodes")),
+        ("SUNDIALS by CasADi", "IDA", partial(sundials, machine, "idas")),
+        ("scipy", "Radau", partial(scipy_radau, machine)),
     ):
+        try:
+            once = make()
+        except OverflowError as error:
+            print(f"{machine.label}: no {engine}, {label}: {error}", file=sys.stderr)
+            continue
         yield Case(task, engine, label, "default", once, adaptive=True, finest=1e-12)
 
 
@@ -69,6 +79,8 @@ def compiled(function: Any) -> Any:
         generator.add(function)
         generator.add(function.jacobian())
         generator.generate(folder + "/")
+        if (size := Path(folder, "equations.c").stat().st_size) > LONGEST:
+            raise OverflowError(f"the equations and their Jacobian are {size / 1e6:.0f} MB of C, too long to compile")
         made = f"{folder}/equations.so"
         call([COMPILER, "-O2", "-shared", "-fPIC", f"{folder}/equations.c", "-o", made, "-lm"], check=True)
         return ca.external(function.name(), made)
