@@ -3,8 +3,9 @@
 import ctypes
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,18 @@ def compiled_text(text: str, included: Sequence[str], folder: Path, *flags: str)
 
 
 def compiled(
-    function: Any, folder: Path, *flags: str, optional: Collection[Any] = (), seldom: Collection[int] = ()
+    function: Any,
+    folder: Path,
+    *flags: str,
+    optional: Collection[Any] = (),
+    seldom: Collection[int] = (),
+    tangent_of: Mapping[int, Any] = MappingProxyType({}),
 ) -> Callable[..., list[Array]]:
     """Return a Function's generated code: nonzeros of its arguments, and which results are wanted -> their nonzeros.
 
     What is not wanted stays zero. The work vector is full of NaN before, and nothing may be written behind it.
     """
-    found = generated([function], external=True, optional=optional, seldom=seldom)
+    found = generated([function], external=True, optional=optional, seldom=seldom, tangent_of=tangent_of)
     entry = getattr(compiled_text(found.text, found.included, folder, *flags), function.name())
     work = vector([float("nan")] * found.work + [17.0])
 

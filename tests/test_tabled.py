@@ -17,6 +17,7 @@ from mbfmu.dae import derive
 from mbfmu.kernel import compose
 from mbfmu.kernel.codegen import c_sources, native_sources
 from mbfmu.kernel.emit import sources, tabled
+from mbfmu.kernel.emit.operations import OPERATIONS
 from mbfmu.kernel.emit.sources import generated
 from mbfmu.kernel.shorten import loops
 from mbfmu.kernel.tangent import tangents
@@ -81,6 +82,34 @@ def test_a_table_takes_the_products_of_a_sum_with_it(monkeypatch: pytest.MonkeyP
         assert f"{{TABLE_SUM, {rows}, 25, " in text
         lines.append(text.count("\n"))
     assert lines[0] == lines[1] < 20
+
+
+EVERY: list[Callable[[Any, Any], Any]] = [
+    *BINARY, ca.fmax, ca.fmod, ca.hypot, ca.copysign, lambda a, b: a / b, lambda a, b: a**b,
+    lambda a, b: ca.logic_and(a <= b, ca.logic_not(a == b)) + ca.logic_or(a != b, b < 0),
+    *(lambda a, b, f=f: f(a) * b for f in (
+        *UNARY, ca.cos, ca.tan, ca.asin, ca.acos, ca.atan, ca.exp, ca.expm1, ca.log, ca.log1p, ca.sqrt, ca.sinh,
+        ca.cosh, ca.tanh, ca.asinh, lambda a: ca.acosh(1 + a), ca.atanh, ca.floor, ca.ceil, ca.sign,
+        lambda a: a**0.3, lambda a: 1 / a, lambda a: 2 * a,
+    )),
+]  # fmt: skip
+"""Every operation, of two numbers between 0 and 1."""
+
+
+def test_a_table_gives_the_tangents_of_every_operation(tmp_path: Path) -> None:
+    x, y = ca.SX.sym("x", 9), ca.SX.sym("y", 9)
+    parts = [operation(x, y) for operation in EVERY]
+    function = ca.Function("f", [x, y], [ca.vertcat(*parts), sum(parts) * x - y * x + x])
+    codes = (function.instruction_id(k) for k in range(function.n_instructions()))
+    names = {OPERATIONS[code][0] for code in codes if code in OPERATIONS}
+    assert names == {name for name, _ in OPERATIONS.values()} - {"SAME"}
+    tangent = function.forward(1)
+    some = np.random.default_rng(0).uniform(0.1, 0.9, size=(4, 9)).tolist()
+    values = [np.array(item).ravel() for item in function(*some[:2])]
+    expected = [np.array(item).ravel() for item in tangent(*some[:2], *values, *some[2:])]
+    table = compiled(tangent, tmp_path, *CHECKS, *WARNINGS, tangent_of={tangent.__hash__(): function})
+    for found, wanted in zip(table(*some[:2], *values, *some[2:]), expected, strict=True):
+        assert found == pytest.approx(wanted, rel=1e-13, abs=1e-13)
 
 
 def test_more_values_than_a_table_can_count_are_written_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from mbfmu.kernel.emit.sources import (
     laned,
     long_parts,
     shared,
+    tangents_of,
 )  # fmt: skip
 from mbfmu.kernel.runtime import CODES, Status
 from mbfmu.kernel.tangent import Tangents
@@ -295,7 +296,8 @@ def native_sources(bundle: Bundle, tangents: Tangents | None, prefix: str, corre
     seldom = _seldom(bundle, [] if bundle.rates else derived)  # a solver of its own takes tangents at every step
     step = generated(hot, external=False, optional=_estimating(bundle), opened=common, seldom=seldom)
     other = generated(rest, external=True, opened=of_rest, known=step.open, seldom=seldom)
-    tangent = generated(derived, external=True, known={**step.open, **other.open}, seldom=seldom)
+    own = {} if bundle.rates else tangents_of(bundle.functions(), derived)
+    tangent = generated(derived, external=True, known={**step.open, **other.open}, seldom=seldom, tangent_of=own)
     working, sizes = _work(step, other, tangent), _sizes(bundle)
     room = 6 * sizes["NZ"] + 5 * max(bundle.nx, bundle.nqv + 1)  # for tangents too
     room += sizes["DECOUPLED_ROOM"] + working["SZ_W"]

@@ -58,6 +58,7 @@ def generated(
     included: Sequence[str] = HEADERS,
     callers: Sequence[Any] = (),
     seldom: Collection[int] = (),
+    tangent_of: Mapping[int, Any] = MappingProxyType({}),
 ) -> Generated:
     """Return functions as C text, with all functions that they call.
 
@@ -70,13 +71,15 @@ def generated(
         included: names of the files that define the operations.
         callers: functions of other files that call these.
         seldom: hashes of functions that run seldom, of which the long ones are tables.
+        tangent_of: functions by the hash of their tangents, which follow the same tables; see `tangents_of`.
 
     Raises:
         KernelError: a function has an unknown operation.
     """
     named = {item.__hash__(): item.name() for item in functions}
     names = {**(named if external else {}), **opened}
-    writer = _File(_unwanted([*functions, *callers], optional), names, known, seldom, included == LANES)
+    unwanted = _unwanted([*functions, *callers], optional)
+    writer = _File(unwanted, names, known, seldom, tangent_of, included == LANES)
     for function in functions:
         writer.write(function, function.name())
     every = (*included, *writer.included)
@@ -99,6 +102,23 @@ def shared(functions: Sequence[Any], others: Sequence[Any], least: int = 0) -> d
     both = (item for item in called(functions, of_others) if item.__hash__() in of_others)
     long = (item for item in both if operations(item) >= least)
     return {item.__hash__(): f"shared{k}_{item.name()}" for k, item in enumerate(long)}
+
+
+def tangents_of(functions: Sequence[Any], others: Sequence[Any]) -> dict[int, Any]:
+    """Return the long ones of some functions by the hash of their tangents, which others call.
+
+    Args:
+        functions: CasADi Functions.
+        others: CasADi Functions.
+    """
+    names = {item.name() for item in called(others)}
+    result = {}
+    for item in called([*functions, *others]):
+        if f"fwd1_{item.name()}" in names and item.is_a("SXFunction") and item.n_instructions() >= SELDOM:
+            tangent = item.forward(1)  # CasADi keeps it: the same that is called
+            if all(item.sparsity_out(k) == tangent.sparsity_out(k) for k in range(item.n_out())):
+                result[tangent.__hash__()] = item
+    return result
 
 
 def called(functions: Sequence[Any], ends: Collection[int] = ()) -> list[Any]:
@@ -162,9 +182,11 @@ class _File:
         open_names: Mapping[int, str],
         known: Mapping[int, Written],
         seldom: Collection[int],
+        tangent_of: Mapping[int, Any],
         lanes: bool,
     ) -> None:
         self.unwanted, self.open_names, self.seldom, self.lanes = unwanted, open_names, seldom, lanes
+        self.tangent_of = tangent_of
         self.tables = Tables()
         self.included: dict[str, None] = {}  # files besides those that all generated code includes
         self.followed: dict[str, int] = {}  # number of operands of each kind of operation in tables
@@ -191,6 +213,11 @@ class _File:
         unwanted = self.unwanted.get(function.__hash__(), set())
         if function.is_a("SXFunction"):
             name = self._named(function, name)
+            if differentiated := self.tangent_of.get(function.__hash__()):
+                seeds = differentiated.n_in() + differentiated.n_out()
+                if table := tabled(differentiated, self.tables, seeds):
+                    self.followed |= table.kinds
+                    return table.code
             if function.__hash__() in self.seldom and function.n_instructions() >= SELDOM:
                 plain, most_lines = self._table, LOOPED
             else:

@@ -22,8 +22,8 @@ from mbfmu.kernel.emit.places import Tables
 from mbfmu.kernel.emit.program import Program, read_program, triples
 from mbfmu.kernel.emit.sections import Code
 
-TABLED = "tabled.h"
-"""Name of the C file that follows tables."""
+TABLED, TANGENT = "tabled.h", "tangent_tabled.h"
+"""Names of the C files that follow tables, for values and for their changes."""
 SUMS = ("SUM", "DOT", "DIFFERENCE")
 """Kinds of sums of products."""
 WINDOW = 16_000
@@ -62,12 +62,14 @@ class Tabled(NamedTuple):
     kinds: Mapping[str, int]
 
 
-def tabled(function: Any, tables: Tables) -> Tabled | None:
+def tabled(function: Any, tables: Tables, seeds: int = 0) -> Tabled | None:
     """Return a function as a table; None if more than `LONGEST` values wait for their users at a time.
 
     Args:
         function: CasADi SX Function, or a Program.
         tables: constants of the file.
+        seeds: index of the argument from which on there are changes of the arguments, for the change of the results
+            instead of these; 0: there are none.
 
     Raises:
         KernelError: the function has an unknown operation.
@@ -99,9 +101,13 @@ def tabled(function: Any, tables: Tables) -> Tabled | None:
         *(part for table in (arguments, results) for part in _listed(tables, table)),
     ]
     lines = [f"w[{slot}] = SAME({number});" for slot, number in enumerate(numbers[:first])]
-    lines.append(f"follow(&{tables.name('struct table', rows)}, arg, res, w);")
+    table = tables.name("struct table", rows)
+    call = f"follow_tangent(&{table}, arg, arg + {seeds}, res, w, w + {size});"
+    lines.append(call if seeds else f"follow(&{table}, arg, res, w);")
+    included = (TABLED, TANGENT) if seeds else (TABLED,)
     kinds = {item.kind: len(item.operands) for item in operations.values() if item.kind not in SUMS}
-    return Tabled(Code("".join(f"  {line}\n" for line in lines), size, included=(TABLED,)), kinds)
+    room = 2 * size if seeds else size
+    return Tabled(Code("".join(f"  {line}\n" for line in lines), room, included=included), kinds)
 
 
 def _listed(tables: Tables, rows: Sequence[Sequence[Any]]) -> tuple[str, str]:
