@@ -141,7 +141,7 @@ def test_springs_of_drake_stand_between_links(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "refused"),
-    [("loop_closures.yaml", "closures:\n- link_a: B\n", True), ("loop_closures.yaml", "closures: []\n", False),
+    [("loop_closures.yaml", "pin_loops:\n- a: B\n", True), ("loop_closures.yaml", "closures: []\n", False),
      ("robot_data.yaml", "closing_joints:\n  d: 1\n", True), ("robot_data.yaml", "masses: 1\n", False)],
 )  # fmt: skip
 def test_loops_that_stand_in_a_file_beside_a_urdf_are_not_left_open(
@@ -152,6 +152,20 @@ def test_loops_that_stand_in_a_file_beside_a_urdf_are_not_left_open(
         with pytest.raises(MbfmuError, match=f"'{name}' beside it closes loops, which is not read from there"):
             load(tmp_path, URDF, "loop.urdf")
     else:
+        load(tmp_path, URDF, "loop.urdf")
+
+
+def test_hinges_that_an_exporter_of_cad_cut_close_loops_again(tmp_path: Path) -> None:
+    """Points and axes are in the frame of base_link, or of the root, where all joints are at zero."""
+    pytest.importorskip("yaml")
+    beside = tmp_path / "loop_closures.yaml"
+    entry = "closures:\n- {link_a: B, link_b: C, point: [0.8, 0, 0], axis: [0, 2, 0]}\nindependent: [a]\n"
+    beside.write_text(entry, encoding="utf-8")
+    dae = derive(load(tmp_path, URDF, "loop.urdf"), "joint")
+    assert dae.n - dae.m == 1
+    assert start_acceleration(dae)["a.phi"] == pytest.approx(LEVER, rel=1e-12)
+    beside.write_text(entry.replace("axis", "way"), encoding="utf-8")
+    with pytest.raises(MbfmuError, match="closures: entry 1 needs link_a, link_b, a point and an axis"):
         load(tmp_path, URDF, "loop.urdf")
 
 

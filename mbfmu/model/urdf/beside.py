@@ -13,12 +13,16 @@ from mbfmu.base import extras
 from mbfmu.errors import ModelError, UnknownNameError, nearest
 from mbfmu.model.robot.robot import Origin, RobotJoint, RobotLink, RobotLoop
 from mbfmu.model.source import SourceText, read_bytes
-from mbfmu.model.urdf.loops import closing
+from mbfmu.model.urdf.loops import closing, places_of
 
 LARGEST = 1_000_000
 """Largest number of bytes of such a file."""
-UNREAD = {"loop_closures.yaml": "closures", "robot_data.yaml": "closing_joints"}
-"""Keys with loops that are not read, by the files in which exporters of CAD programs write them."""
+UNREAD = {"loop_closures.yaml": "(pin_loops|ball_loops)", "robot_data.yaml": "closing_joints"}
+"""Keys with loops that are not read, by the files in which exporters of CAD programs write them, as patterns."""
+HINGES, CLOSURES = "loop_closures.yaml", "closures"
+"""File and key with hinges that sw2robot and scikit-robot cut: two links, point and axis in the base's frame."""
+BASE = "base_link"
+"""Link in whose frame their points and axes are; the root where there is none."""
 PAIRS, KEY = "robot.yaml", "closed_loop"
 """File and key with the pairs of links whose frames meet, as the parallel robots of Gepetto have them."""
 TYPES = {"3d": "ball", "6d": "fixed"}
@@ -49,15 +53,16 @@ def beside(
         if _has(path.parent / name, key):
             message = f"'{name}' beside it closes loops, which is not read from there: write each as a <loop_joint>, "
             raise source.error(1, ModelError(f"{message}and move '{name}' away"))
+    hinges = _hinges(path.parent / HINGES, links, joints) if _has(path.parent / HINGES, CLOSURES) else []
     if not _has(path.parent / PAIRS, KEY):
-        return [], dict(joints), {}
+        return hinges, dict(joints), {}
     there = SourceText(str(path.parent / PAIRS), path.parent)
     data = _parsed(path.parent / PAIRS, there)
     lists = [data.get(key) or [] for key in (KEY, "type", "joint_name", "joint_type")]
     if not all(isinstance(item, list) for item in lists) or any(len(a) != len(b) for a, b in (lists[:2], lists[2:])):
         message = f"{KEY} and type, joint_name and joint_type are lists of one length each"
         raise there.error(1, ModelError(message))
-    loops = []
+    loops = list(hinges)
     for index, (pair, kind) in enumerate(zip(lists[0], lists[1], strict=True), 1):
         if str(kind).lower() not in TYPES or not isinstance(pair, list) or len(pair) != 2:
             raise there.error(1, ModelError(f"{KEY}: {pair} of type {kind!r} is no pair of links of type 3d or 6d"))
@@ -76,6 +81,33 @@ def beside(
             if part.child not in links:
                 more[part.child] = RobotLink(part.child, part.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
     return loops, changed, more
+
+
+def _hinges(path: Path, links: Mapping[str, RobotLink], joints: Mapping[str, RobotJoint]) -> list[RobotLoop]:
+    """Return the hinges that a file closes, where all joints of the tree are at zero.
+
+    Raises:
+        ModelError: an entry is none of a hinge.
+    """
+    there, places = SourceText(str(path), path.parent), places_of(joints)
+    base = places.get(BASE, np.eye(4))
+    loops = []
+    for index, entry in enumerate(_parsed(path, there)[CLOSURES], 1):
+        try:
+            ends = [_known(there, str(entry[key]), links, "link") for key in ("link_a", "link_b")]
+            point, axis = (np.array([float(item) for item in entry[key]]) for key in ("point", "axis"))
+            length = float(np.linalg.norm(axis))
+            if point.shape != (3,) or axis.shape != (3,) or not 0 < length < np.inf or not np.isfinite(point).all():
+                raise ValueError
+        except (KeyError, TypeError, ValueError):
+            message = f"{CLOSURES}: entry {index} needs link_a, link_b, a point and an axis, of three numbers each"
+            raise there.error(1, ModelError(message)) from None
+        hinge = base @ np.block([[np.eye(3), point[:, None]], [np.zeros(3), 1.0]])
+        seen = [np.linalg.inv(places.get(end, np.eye(4))) @ hinge for end in ends]
+        at = [Origin.of(item[:3, 3], item[:3, :3]) for item in seen]
+        n = tuple(float(item) for item in axis / length)
+        loops.append(closing(f"{CLOSURES}_{index}", 1, "continuous", ends, at, n))
+    return loops
 
 
 def _changed(joint: RobotJoint, kind: str) -> tuple[RobotJoint, ...]:

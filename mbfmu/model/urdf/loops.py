@@ -120,7 +120,7 @@ class LoopReader:
             xyz = reader.one(axis, "xyz")
             shown = XmlElement("xyz", {"xyz": xyz.text or "0 0 1"}, xyz.line, source=xyz.source)
             n = reader.direction(shown, "xyz", "", f"joint '{name}'")
-        places = _places(self.joints)
+        places = places_of(self.joints)
         seen = np.linalg.inv(places.get(a, np.eye(4))) @ places.get(b, np.eye(4)) @ end.matrix
         loop = closing(name, element.line, kind, (a, b), [Origin.of(seen[:3, 3], seen[:3, :3]), end], n)
         if kind not in AXIAL:
@@ -191,7 +191,7 @@ def _texts(reader: Attributes, element: XmlElement, default: str) -> tuple[float
     return reader.parsed(element, f"<{element.tag}>{text}</{element.tag}>", text, len(default.split()))
 
 
-def _places(joints: Mapping[str, RobotJoint]) -> dict[str, Array]:
+def places_of(joints: Mapping[str, RobotJoint]) -> dict[str, Array]:
     """Return the pose of each link that a joint carries, seen from the root, where all joints are at zero."""
     places: dict[str, Array] = {}
     for joint in joints.values():
