@@ -179,7 +179,6 @@ MISTAKES = [
     ('<link name="two">', '<link name="one">', "two things named 'one'"),
     ("</model>", "<model/></model>", 'a <model> needs name="..."'),
     ("</model>", "<include><uri>model://x</uri></include></model>", "name its folder with --package x=FOLDER"),
-    ("</model>", '<include merge="true"><uri>model://x</uri></include></model>', "is not read: write the links"),
     ("</model>", "<include><uri>../../x.sdf</uri></include></model>", "it is sought beside the file"),
     ("</model>", HELD.replace("</model>", HELD.replace("held", "b")), "joins links that are fixed to each other"),
     ("<inertial>", '<inertial auto="true">', "is not computed"),

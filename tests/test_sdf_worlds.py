@@ -102,6 +102,21 @@ def test_includes_are_found_by_package_by_the_path_of_gazebo_and_beside_the_file
     assert positions(read_robot(outside, RobotOptions(outside=True))) == positions(by_package)
 
 
+def test_a_model_that_is_merged_gives_its_links_and_joints_to_the_one_around_it(tmp_path: Path) -> None:
+    """As if they were written there, relative to the pose of the include and its placement frame."""
+    grip = '<frame name="grip"><pose>0 0 2 0 0 0</pose></frame>'
+    inner = PAIR.format("inner", grip).replace("<xyz>", '<xyz expressed_in="__model__">')
+    written(tmp_path, inner, "inner.sdf")
+    tie = '<joint name="tie" type="fixed"><parent>L</parent><child>a</child></joint>'
+    more = f"<pose>1 0 0 0 {QUARTER} 0</pose>"
+    include = f'<include merge="true"><uri>inner.sdf</uri><placement_frame>grip</placement_frame>{more}</include>'
+    robot = read_robot(written(tmp_path, f'<model name="top">{LINK}{include}{tie}</model>'))
+    assert {*robot.links} >= {"L", "a", "b"}
+    assert robot.joints["tie"].origin.xyz == pytest.approx((-1, 0, 0), abs=1e-12)
+    assert robot.joints["j"].origin.xyz == pytest.approx((0, 0, 1), abs=1e-12)
+    assert robot.joints["j"].axis == pytest.approx((0, 1, 0), abs=1e-12)
+
+
 def test_a_model_that_includes_itself_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, f'<model name="m">{LINK}<include><uri>world.sdf</uri></include></model>')
     with pytest.raises(MbfmuError, match="models in each other"):

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from mbfmu.errors import ModelError
 from mbfmu.model.robot.unread import left_out, plugin
 from mbfmu.model.robot.xml import XmlElement, elements_of
 from mbfmu.model.robot_options import RobotOptions
@@ -37,6 +36,11 @@ def sdf_of(path: Path) -> XmlElement:
     return root
 
 
+def merges(element: XmlElement) -> bool:
+    """Return whether an element includes a model whose links and joints are to be those of the model around it."""
+    return element.tag == "include" and element.attributes.get("merge", "false").lower() in {"true", "1"}
+
+
 def included(reader: Texts, element: XmlElement, options: RobotOptions, main: Path) -> tuple[XmlElement, XmlElement]:
     """Return the model that an include names, with its name and pose there, and the root of its file.
 
@@ -50,9 +54,6 @@ def included(reader: Texts, element: XmlElement, options: RobotOptions, main: Pa
         ModelFileError: there is no such model, or its file is no SDF.
         ModelError: the include has what is not read.
     """
-    if element.attributes.get("merge", "false").lower() in {"true", "1"}:
-        message = '<include merge="true"> is not read: write the links of the model in its place'
-        raise reader.error(element, ModelError(message))
     list(left_out(reader, element, {"uri", "name", "placement_frame", *OVER}, {"plugin": plugin}))
     uri = reader.text(element, "uri")
     root = sdf_of(_found(reader, element, uri, options, main))

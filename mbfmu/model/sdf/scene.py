@@ -11,7 +11,7 @@ from mbfmu.model.robot.assembly import quaternion
 from mbfmu.model.robot.robot import Array
 from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.robot_options import RobotOptions
-from mbfmu.model.sdf.includes import DEFAULT, included, sdf_of
+from mbfmu.model.sdf.includes import DEFAULT, included, merges, sdf_of
 from mbfmu.model.sdf.poses import MODEL, WORLD, Poses, own_pose
 from mbfmu.model.sdf.texts import Texts
 from mbfmu.model.source import SourceText
@@ -123,7 +123,9 @@ class _Flat:
             self.known[id(element)] = element, model, root.attributes.get("version", DEFAULT)
         return self.known[id(element)][1:]
 
-    def children(self, model: XmlElement, version: str, scope: str, depth: int, static: bool) -> Iterator[XmlElement]:
+    def children(
+        self, model: XmlElement, version: str, scope: str, depth: int, static: bool, merged: str = ""
+    ) -> Iterator[XmlElement]:
         """Yield the links, joints and frames of a model and of those in it.
 
         Args:
@@ -132,6 +134,7 @@ class _Flat:
             scope: names of the models around its elements, with colons between them; empty for the outermost.
             depth: number of models around it.
             static: whether one of these is static.
+            merged: name of the frame that stands for the model, if it is merged into the one around it.
         """
         reader = self.reader
         still = static or reader.flag(model, "static", False)
@@ -141,29 +144,41 @@ class _Flat:
                 message = f"more than {DEEPEST} models in each other, or {MOST} links, joints and frames in all"
                 raise reader.error(item, ModelError(message))
             if item.tag in {"link", "joint", "frame"}:
-                named = _Named(reader, scope, version, still)
+                named = _Named(reader, scope, version, still, merged)
                 yield named.element(item)
                 if still and item.tag == "link":
                     self.still.add(named.name(reader.name(item)))
             elif item.tag in {"model", "include"}:
                 inner, inner_version = self.resolved(item, version)
                 self.models.append(inner)
-                name = _Named(reader, scope, version, still).name(reader.name(inner))
-                yield self.frame(inner, inner_version, scope, name)
-                yield from self.children(inner, inner_version, name, depth + 1, still)
+                around, joined = _Named(reader, scope, version, still, merged), merges(item)
+                name = around.name(f"_merged__{reader.name(inner)}__model__" if joined else reader.name(inner))
+                link = self.canonical(inner)
+                held = (around.name(link) if joined else f"{name}::{link}") if link else ""
+                yield self.frame(inner, inner_version, around, name, held)
+                yield from self.children(
+                    inner, inner_version, scope if joined else name, depth + 1, still, name if joined else ""
+                )
 
-    def frame(self, model: XmlElement, version: str, scope: str, name: str) -> XmlElement:
-        """Return the frame of a model in another one, which stands where its placement frame is placed."""
+    def frame(self, model: XmlElement, version: str, around: "_Named", name: str, held: str) -> XmlElement:
+        """Return the frame of a model in another one, which stands where its placement frame is placed.
+
+        Args:
+            model: the model.
+            version: version of the format.
+            around: writer of the elements of the model around it.
+            name: name of the frame.
+            held: name of the link that stands for the model; empty if it has none.
+        """
         reader, attributes = self.reader, model.attributes
         stated = reader.one(model, "pose")
-        base = _Named(reader, scope, version, False).name(stated.attributes.get("relative_to") or MODEL)
+        base = around.name(stated.attributes.get("relative_to") or MODEL)
         pose = own_pose(reader, model)
         if placed := attributes.get("placement_frame"):
             pose = pose @ np.linalg.inv(self.poses(model, version).of(placed, model))
-        canonical = self.canonical(model)
-        held = {"attached_to": f"{name}::{canonical}"} if canonical else {}
+        attached = {"attached_to": held} if held else {}
         inside = [_posed(stated, pose, base)]
-        return XmlElement("frame", {"name": name, **held}, model.line, inside, source=model.source)
+        return XmlElement("frame", {"name": name, **attached}, model.line, inside, source=model.source)
 
     def poses(self, model: XmlElement, version: str) -> Poses:
         """Return the poses in a model by itself."""
@@ -182,7 +197,7 @@ class _Flat:
             if item.tag in {"model", "include"}:
                 inner, _ = self.resolved(item, "")
                 if name := self.canonical(inner):
-                    return f"{inner.attributes.get('name', '')}::{name}"
+                    return name if merges(item) else f"{inner.attributes.get('name', '')}::{name}"
         return ""
 
 
@@ -194,13 +209,19 @@ class _Named:
     scope: str
     version: str
     still: bool
+    merged: str = ""
+
+    @property
+    def base(self) -> str:
+        """Name of the frame of the model; empty for that of the outermost."""
+        return self.merged or self.scope
 
     def name(self, text: str) -> str:
         """Return a name that is written within the model."""
         if text == WORLD or not text:
             return text
         if text == MODEL:
-            return self.scope or MODEL
+            return self.base or MODEL
         return f"{self.scope}::{text}" if self.scope else text
 
     def element(self, element: XmlElement) -> XmlElement:
@@ -208,15 +229,15 @@ class _Named:
         element = self._inside(element)
         attributes = {**element.attributes, "name": self.name(self.reader.name(element))}
         children = element.children
-        if element.tag == "frame" and (self.scope or "attached_to" in attributes):
+        if element.tag == "frame" and (self.base or "attached_to" in attributes):
             attributes["attached_to"] = self.name(attributes.get("attached_to", MODEL))
         if element.tag == "joint" and self.still:
             attributes["type"] = "fixed"
-        if element.tag == "link" and self.scope:
+        if element.tag == "link" and self.base:
             pose = self.reader.one(element, "pose")
             if not pose.attributes.get("relative_to"):
                 children = [item for item in children if item.tag != "pose"]
-                children.append(replace(pose, attributes={**pose.attributes, "relative_to": self.scope}))
+                children.append(replace(pose, attributes={**pose.attributes, "relative_to": self.base}))
         return replace(element, attributes=attributes, children=children)
 
     def _inside(self, element: XmlElement) -> XmlElement:
@@ -238,7 +259,7 @@ class _Named:
 
     def _resolved(self, xyz: XmlElement) -> XmlElement:
         """Return a direction resolved in the model, unless it says otherwise."""
-        frame = xyz.attributes.get("expressed_in") or self.scope or MODEL
+        frame = xyz.attributes.get("expressed_in") or self.base or MODEL
         return replace(xyz, attributes={**xyz.attributes, "expressed_in": frame})
 
 
