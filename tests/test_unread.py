@@ -8,7 +8,7 @@ import pytest
 
 import mbfmu
 from mbfmu.errors import MbfmuError
-from mbfmu.model import Gear, RotationalRotor, System, World
+from mbfmu.model import Body, ConstantForce, Gear, RotationalRotor, System, World
 from mbfmu.model.robot_options import RobotOptions
 
 URDF = """<robot name="arm">
@@ -105,8 +105,6 @@ REFUSED = [
     ("robot", "<drake:spring/>", "<drake:spring> is an element of Drake's that is not read: remove it"),
     ("robot", '<gazebo><joint:hinge name="j"/></gazebo>', CLOSES),
     ("robot", '<gazebo><joint name="g" type="gearbox"/></gazebo>', "no loop closes by the type 'gearbox'"),
-    ("robot", '<gazebo reference="rod"><turnGravityOff>true</turnGravityOff></gazebo>', "takes the weight off a link"),
-    ("robot", '<gazebo reference="rod"><gravity>0</gravity></gazebo>', "takes the weight off a link"),
     ("robot", '<gazebo reference="rod"><dampingFactor>0.1</dampingFactor></gazebo>', "slows a link down"),
     ("robot", '<gazebo reference="hinge"><springStiffness>2</springStiffness></gazebo>', "loads bodies"),
     ("robot", "<gazebo><static>true</static></gazebo>", "holds the whole robot"),
@@ -123,8 +121,6 @@ REFUSED = [
     ("robot", "<joints/>", "<joints> is not known in a <robot> and could change the motion: remove it; did you mean"),
     ("robot", '<transmission><joint name="hing"/><actuator name="a"><drake:rotor_inertia value="1"/></actuator>'
               "</transmission>", "is for the joint 'hing', which is not there: remove it; did you mean 'hinge'"),
-    ("link", '<contact><inertia_scaling value="3"/></contact>', "scales the inertia of a link"),
-    ("link", "<gravity>0</gravity>", "takes the weight off a link"),
     ("link", '<origin xyz="0 0 1"/>', "moves a link, which only the <origin> of a <joint> can: remove it"),
     ("link", '<inertia ixx="1"/>', "<inertia> is not known in a <link>"),
     ("inertial", '<density value="1"/>', "<density> is not known in a <inertial>"),
@@ -221,6 +217,36 @@ def test_rotors_mimicking_and_starts_of_an_sdf_are_read(tmp_path: Path) -> None:
     assert next(item for item in system.components if item.name == "hinge").phi == 0.3  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    ("place", "more"),
+    [("robot", '<gazebo reference="rod"><turnGravityOff>true</turnGravityOff></gazebo>'),
+     ("robot", '<gazebo reference="rod"><gravity>0</gravity></gazebo>'), ("link", "<gravity>false</gravity>"),
+     ("sdf", "<gravity>false</gravity>")],
+)  # fmt: skip
+def test_a_link_without_gravity_is_held_by_what_it_weighs(place: str, more: str, tmp_path: Path) -> None:
+    if place == "sdf":
+        system, _ = load(tmp_path, SDF.replace('<link name="rod">', f'<link name="rod">{more}'), "arm.sdf")
+    else:
+        system, _ = load(tmp_path, placed(URDF, place, more), "arm.urdf")
+    (force,) = (item for item in system.components if isinstance(item, ConstantForce))
+    bodies = {f"{item.name}_weight": item for item in system.components if isinstance(item, Body)}
+    body = bodies[force.name]
+    assert isinstance(body.m, float)
+    assert force.f == pytest.approx((0, 0, 9.81 * body.m))
+    assert force.r == body.r_CM
+
+
+def test_a_scale_of_bullet_multiplies_the_inertia_of_a_link(tmp_path: Path) -> None:
+    text = placed(URDF, "link", '<contact><inertia_scaling value="3"/></contact>')
+    moments = [item.I_22 for item in load(tmp_path, text, "arm.urdf")[0].components if isinstance(item, Body)]
+    assert sorted(moments) == [1.0, 3.0]
+
+
+def test_blanks_before_the_declaration_are_taken_as_other_readers_take_them(tmp_path: Path) -> None:
+    text = f'<?xml version="1.0"?>{URDF}'
+    assert load(tmp_path, "\n  " + text, "arm.urdf") == load(tmp_path, text, "arm.urdf")
+
+
 def test_the_gravity_of_older_files_stands_in_their_physics(tmp_path: Path) -> None:
     text = placed(SDF, "world", "<physics><gravity>0 0 -1.62</gravity></physics>")
     (world,) = (item for item in load(tmp_path, text, "arm.sdf")[0].components if isinstance(item, World))
@@ -245,9 +271,8 @@ def test_what_changes_no_motion_of_an_mjcf_is_left_out(place: str, more: str, tm
 
 MOVING = [
     ("mujoco", "<sensr/>", "<sensr> is not known in a <mujoco> and could change the motion: remove it"),
-    ("mujoco", "<extension/>", "<extension> is for plugins, which are not modelled: remove it"),
-    ("mujoco", "<option density='1.2'/>", "the forces of a fluid are not modelled: set density and viscosity to 0"),
-    ("mujoco", "<option viscosity='1e-5'/>", "the forces of a fluid are not modelled"),
+    ("mujoco", "<option density='1'/><default><geom fluidshape='ellipsoid'/></default>",
+     "the fluid around an ellipsoid is not modelled"),
     ("mujoco", "<option gravty='0 0 0'/>", "a <option> has no 'gravty'; did you mean 'gravity'?"),
     ("mujoco", "<option><flag gravty='disable'/></option>", "a <flag> has no 'gravty'"),
     ("mujoco", "<compiler angel='radian'/>", "a <compiler> has no 'angel'; did you mean 'angle'?"),
@@ -257,18 +282,16 @@ MOVING = [
     ("default", "<joints damping='1'/>", "<joints> is not known in a <default> and could change the motion"),
     ("default", "<geom mas='1'/>", "a <geom> has no 'mas'; did you mean 'mass'?"),
     ("tendon", "<spatial name='r' range='0 1'><site site='end'/></spatial>",
-     "the spatial tendon 'r' has limits: remove its range"),
+     "the spatial tendon 'r' has forces, and its path has no two sites"),
     ("body", "<flexcomp name='f'/>", "<flexcomp name='f'> is a body that bends, made of many, which is not read"),
     ("body", "<composite/>", "is not expanded: save the model with MuJoCo first"),
     ("actuator", "<muscle joint='hinge' name='m'/>", "actuator 'm' (muscle) is not modelled: remove it"),
-    ("actuator", "<intvelocity joint='hinge' name='m'/>", "actuator 'm' (integrator) is not modelled: remove it"),
-    ("actuator", "<adhesion body='tip' ctrlrange='0 1' name='m'/>", "actuator 'm' (on a body) is not modelled"),
     ("actuator", "<motor joint='hinge' nam='m'/>", "a <motor> has no 'nam'; did you mean 'name'?"),
     ("actuator", "<general joint='hinge' name='m' dyntype='filter' delay='0.1' nsample='2'/>", "it has a delay"),
     ("body", "<frame poss='1 0 0'/>", "a <frame> has no 'poss'"),
     ("equality", "<weld name='w' body1='tip' torquescale='-1'/>", "<weld torquescale>: -1 must be at least 0"),
     ("keyframe", "<key name='home' mpos='0 0 0'/>", "a keyframe does not move mocap bodies here: remove them"),
-    ("keyframe", "<key name='home' act='1'/>", "states of filters begin at 0 here: remove act"),
+    ("keyframe", "<key name='home' act='1'/>", "has 1 numbers, and the model 0"),
 ]  # fmt: skip
 """Elements of MJCF that could change the motion, the element they stand in, and what is said of them."""
 
@@ -287,13 +310,15 @@ def test_a_keyframe_may_repeat_the_pose_of_a_mocap_body(tmp_path: Path) -> None:
 
 
 def test_limits_and_friction_that_are_not_modelled_go_with_options(tmp_path: Path) -> None:
-    """A ball joint with a range or friction, and a spatial tendon with limits, read without limits and friction."""
+    """A ball joint with a range or friction, and a spatial tendon that wraps, read without limits and friction."""
     ball = MJCF.replace('name="hinge" axis="0 1 0"', 'type="ball" range="0 60" frictionloss="1"')
     ball = re.sub(r"<(tendon|equality|actuator|keyframe)>.*</\1>", "", ball)
-    tendon = MJCF.replace("</tendon>", '<spatial name="r" range="0 1"><site site="end"/></spatial></tendon>')
+    tendon = MJCF.replace(
+        "</tendon>", '<spatial name="r" range="0 1"><site site="end"/><geom geom="g"/></spatial></tendon>'
+    )
     for text, messages in (
         (ball, ("the range of a ball joint is not modelled", "frictionloss of a ball joint is not modelled")),
-        (tendon, ("the spatial tendon 'r' has limits",)),
+        (tendon, ("the spatial tendon 'r' has forces, and wraps over the geom 'g'",)),
     ):
         path = tmp_path / "arm.xml"
         path.write_text(text, encoding="utf-8")

@@ -18,6 +18,7 @@ from mbfmu.model.couplings import Gear
 from mbfmu.model.forces import (
     AngularSpring,
     Bushing,
+    ConstantForce,
     LimitedForce,
     LimitedTorque,
     RotationalDamper,
@@ -129,6 +130,10 @@ class _Grown:
             link = robot.links[joint.child]
             if link.massive:
                 self.add(_body(names["link", link.name], link), frame_a=end)
+            if link.weightless and link.m and any(robot.gravity):  # held by what it weighs
+                x, y, z = (-link.m * item for item in robot.gravity)
+                r: Any = tuple(map(float, link.r_CM))
+                self.add(ConstantForce(names["weight", link.name], f=(x, y, z), r=r), frame_b=end)
 
     def between(self) -> None:
         """Add what stands between frames of two links: the joints that close loops, springs and dampers."""
@@ -191,7 +196,7 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
             (*robot.joints.values(), *closing),
             ("origin", "damper", "spring", "friction", "stop", "mimic", "rotor", "drive", "end"),
         ),
-        (robot.links.values(), ("force", "torque")),
+        (robot.links.values(), ("force", "torque", "weight")),
         (robot.forces, ("frame_a", "frame_b", "spring", "bushing")),
     ):
         for item in items:

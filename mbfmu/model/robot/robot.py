@@ -96,6 +96,7 @@ class RobotLink:
         inertia: about the centre of mass, shape (3, 3), kg.m2, resolved in the link's frame.
         visuals: the link's visuals, with `frame` still empty.
         unseen: what is wrong with visuals that were left out.
+        weightless: whether no gravity acts on it.
     """
 
     name: str
@@ -105,6 +106,7 @@ class RobotLink:
     inertia: Array
     visuals: tuple[Visual, ...] = ()
     unseen: tuple[str, ...] = ()
+    weightless: bool = False
 
     @property
     def massive(self) -> bool:

@@ -89,12 +89,20 @@ def elements_of(content: bytes, source: SourceText, deepest: int = DEEPEST, long
     parser.EntityDeclHandler = refuse
     parser.ExternalEntityRefHandler = refuse
     try:
-        parser.Parse(_without_dashes(content), True)
+        parser.Parse(_without_dashes(_declared(content)), True)
     except expat.ExpatError as error:
         raise source.error(error.lineno, f"this is not valid XML: {expat.ErrorString(error.code)}") from None
     except (ValueError, LookupError) as error:  # an encoding that Python does not have
         raise source.error(1, f"this is not valid XML: {error}") from None
     return top.children[0]
+
+
+def _declared(content: bytes) -> bytes:
+    """Return a document whose declaration comes first: XML has no blanks there, but other readers take them."""
+    rest = content.lstrip(b" \t\r\n")
+    if len(rest) == len(content) or not rest.startswith(b"<?xml") or (end := rest.find(b"?>")) < 0:
+        return content
+    return rest[: end + 2] + content[: len(content) - len(rest)] + rest[end + 2 :]
 
 
 def _without_dashes(content: bytes) -> bytes:

@@ -180,9 +180,6 @@ class _Model:
         """Return a link; one without <inertial> has 1 kg and 1 kg.m2, as the format has it."""
         reader = self.reader
         visuals, unseen = self.visuals(name, element, poses)
-        if not reader.flag(element, "gravity", True):
-            message = f"link '{name}' without gravity is not modelled: remove <gravity>, or set that of the world to 0"
-            raise reader.error(element, ModelError(message))
         inertial = reader.one(element, "inertial")
         if inertial.attributes.get("auto", "false").lower() in {"true", "1"}:
             message = f"link '{name}': <inertial auto=\"true\"> is not computed: give mass and inertia"
@@ -200,7 +197,8 @@ class _Model:
         R = pose[:3, :3]
         turned = R @ inertia @ R.T if np.abs(R - np.eye(3)).max() else inertia
         r = tuple(float(item) for item in pose[:3, 3])
-        return RobotLink(name, element.line, m, r, (turned + turned.T) / 2, visuals, unseen)
+        floats = not reader.flag(element, "gravity", True)
+        return RobotLink(name, element.line, m, r, (turned + turned.T) / 2, visuals, unseen, floats)
 
     def placed(self, poses: Poses) -> Array:
         """Return the pose of the model in the world, shape (4, 4); it may be stated for one of the model's frames.

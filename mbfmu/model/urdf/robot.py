@@ -25,7 +25,7 @@ from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.urdf.beside import beside
 from mbfmu.model.urdf.loops import LoopReader, pose_of
-from mbfmu.model.urdf.unread import check_axes, unread
+from mbfmu.model.urdf.unread import check_axes, unread, weightless
 from mbfmu.model.urdf.xacro import expanded, first_macro
 
 LARGEST = 10_000_000
@@ -79,6 +79,8 @@ def _robot(root: XmlElement, source: SourceText, choices: RobotOptions, path: Pa
         if link.name in links:
             raise source.error(link.line, NameInUseError(f"there are two links '{link.name}': rename one"))
         links[link.name] = link
+    for name in weightless(root) & links.keys():
+        links[name] = replace(links[name], weightless=True)
     if not 0 < len(links) <= MOST:
         raise source.error(root.line, f"a robot has at least one <link> and at most {MOST}, not {len(links)}")
     ground = next(
@@ -156,6 +158,9 @@ class _Reader(Attributes):
             )
             raise self.source.error(tensor.line, message)
         np.fill_diagonal(inertia, np.maximum(moments, 0.0))
+        for contact in element.all("contact"):
+            for item in contact.all("inertia_scaling"):  # of Bullet
+                inertia *= self.number(item, "value", "1", least=0.0)
         origin = self.origin(inertial)
         turned = origin.R @ inertia @ origin.R.T
         turned[np.abs(turned) < 1e-15 * np.abs(turned).max()] = 0.0

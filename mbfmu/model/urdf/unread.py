@@ -7,15 +7,16 @@ from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.robot import RobotJoint
 from mbfmu.model.robot.unread import (
     LOOP,
+    OFF,
     Rule,
     check_attributes,
+    harmless,
     left_out,
     plugin,
     quiet,
     refused,
     shown,
     unless_off,
-    unless_on,
     unless_zero,
 )
 from mbfmu.model.robot.xml import XmlElement
@@ -45,7 +46,6 @@ ATTRIBUTES = {
 }
 """Attributes that are read, and those that no reader of URDF takes, by the element."""
 FORCE = "loads bodies, which is not read: remove it, and add the force in a TOML file that takes this robot"
-WEIGHTLESS = "takes the weight off a link, which is not read: remove it"
 DRIVEN = "moves a link by itself, which is not read: remove it"
 START = "sets a start value, which is not read: remove it, and give the start in a TOML file that takes this robot"
 SLOWED = "slows a link down, which is not read: remove it"
@@ -62,8 +62,8 @@ GAZEBO: dict[str, Rule] = {
     "joint:": refused(LOOP),
     "gearbox": refused(LOOP),
     "constraint": refused(LOOP),
-    "gravity": unless_on(WEIGHTLESS),
-    "turnGravityOff": unless_off(WEIGHTLESS),
+    "gravity": harmless,
+    "turnGravityOff": harmless,
     "kinematic": unless_off(DRIVEN),
     "static": unless_off("holds the whole robot, which is not read: remove it, and fix the root link with --fixed"),
     "dampingFactor": unless_zero(SLOWED),
@@ -95,13 +95,12 @@ LINK: dict[str, Rule] = {
     **quiet(
         "collision sensor self_collision_checking self_filter collision_checking surface audio_source bullet verbose"
     ),
-    "contact": lambda item: next((SCALED for inner in item.all("inertia_scaling") if _scale(inner) != "1"), ""),
-    "gravity": unless_on(WEIGHTLESS),
+    "contact": harmless,
+    "gravity": harmless,
     "kinematic": unless_off(DRIVEN),
     "origin": unless_zero("moves a link, which only the <origin> of a <joint> can: remove it"),
 }
 """Effects of elements in a link."""
-SCALED = "scales the inertia of a link, which is not read: remove <inertia_scaling>, or write it into <inertia>"
 JOINT: dict[str, Rule] = {
     **quiet("safety_controller calibration controller_gains drake:controller_gains hardwareInterface traits"),
     "joint_properties": unless_zero("is read in no URDF: write <dynamics damping='...' friction='...'/> in its place"),
@@ -110,11 +109,6 @@ JOINT: dict[str, Rule] = {
 """Effects of elements in a joint."""
 MASSES = {"settotalmass", "boundmass", "boundinertia", "inertiafromgeom"}
 """Settings of MuJoCo's compiler that change masses."""
-
-
-def _scale(element: XmlElement) -> str:
-    text = element.attributes.get("value", "")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def unread(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
@@ -149,6 +143,17 @@ def unread(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint
                 read, unused = (words.split() for words in ATTRIBUTES[item.tag])
                 check_attributes(reader, item, read, unused)
                 yield from (f"{item.tag} {key}" for key in item.attributes if key in unused)
+
+
+def weightless(root: XmlElement) -> set[str]:
+    """Return the names of the links of a robot on which no gravity acts, as Gazebo and Bullet have it."""
+    names = set()
+    for tag, name in (("link", "name"), ("gazebo", "reference")):
+        for element in root.all(tag):
+            off = any(item.text.lower() in OFF - {""} for item in element.all("gravity"))
+            if off or any(item.text.lower() not in OFF for item in element.all("turnGravityOff")):
+                names.add(element.attributes.get(name, ""))
+    return names
 
 
 def rotor_inertias(transmission: XmlElement) -> Iterator[XmlElement]:
