@@ -21,6 +21,8 @@ UNUSED = "not used: "
 TOUCHING = "yes, where shapes would touch"
 EFFECTS = {
     "contacts are left out": TOUCHING,
+    "adhesion acts at contacts": TOUCHING,
+    "early activation": "yes, by one step",
     "mocap bodies are fixed": "yes, where they would be moved",
     "stops are soft": "yes, beyond the limits",
     "actuators": "yes, where they would act",
@@ -52,7 +54,7 @@ def _read(robot: Robot, system: System) -> Iterator[Row]:
     """Yield a row for each link and joint, and for each component that stands for neither."""
     kinds = {item.name: type(item).__name__ for item in system.components}
     parts: dict[tuple[str, str], list[str]] = {}
-    sorts = {"link": "link", "force": "link", "torque": "link"}
+    sorts = {"link": "link", "force": "link", "torque": "link", "weight": "link"}
     for (kind, name), component in names_of(robot).items():
         if component in kinds:
             parts.setdefault((sorts.get(kind, "joint"), name), []).append(f"{kinds.pop(component)} {component}")
