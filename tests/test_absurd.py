@@ -80,7 +80,7 @@ def test_a_body_behind_its_contact_is_reported() -> None:
 def test_what_is_large_by_the_motion_itself_is_reported_only_if_it_is_hopeless() -> None:
     assert not notices(rotor(2e4), 1.0)
     assert not notices(growing(10.0), 2.0)  # to 5e8
-    assert "times its usual size; check inputs and parameters" in notices(growing(20.0), 2.0)  # to 2e17
+    assert "times its typical size; check inputs and parameters" in notices(growing(20.0), 2.0)  # to 2e17
 
 
 def test_steps_that_are_chosen_well_are_not_reported() -> None:
@@ -103,7 +103,7 @@ def test_every_kind_of_fmu_reports_an_error_and_a_state_far_beyond_its_size_once
         error,
     )
     assert re.fullmatch(
-        r"spool: y = \S+ is \S+ times its usual size; check inputs and parameters, or take other steps "
+        r"spool: y = \S+ is \S+ times its typical size; check inputs and parameters, or take other steps "
         r"\(said once, at t = 0.5\d+ s\)",
         size,
     )

@@ -409,7 +409,7 @@ def test_a_plot_is_a_figure_that_a_notebook_shows_and_a_file_if_a_path_is_given(
     assert {"hinge.phi", "hinge.w", "energy.total"} <= drawn
     for content in (figure._repr_png_(), (tmp_path / "run.png").read_bytes()):
         assert content.startswith(b"\x89PNG")
-    with pytest.raises(UsageError, match="a picture ends in"):
+    with pytest.raises(UsageError, match="a figure ends in"):
         run.plot(tmp_path / "run.docx")
     with pytest.raises(UsageError, match="path = 3 must be"):
         run.plot(3)  # type: ignore[arg-type]

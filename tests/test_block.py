@@ -203,7 +203,7 @@ def test_values_of_parameters_and_states_can_be_replaced() -> None:
     changed = derive(oscillator().with_values({"c": 9.0, "place": 2.0}))
     assert list(changed.p_default()) == [9.0, 0.2]
     assert list(changed.s_default()) == [2.0, 0.0]
-    with pytest.raises(UnknownNameError, match="'d_' is no parameter or start value of 'oscillator'"):
+    with pytest.raises(UnknownNameError, match="'oscillator' has no parameter or start value 'd_'"):
         oscillator().with_values({"d_": 1.0})
 
 
@@ -217,9 +217,9 @@ def test_values_of_parameters_and_states_can_be_replaced() -> None:
         (
             {"defined": (Defined("rate", "y"), Defined("y", "rate", output=True))},
             ModelError,
-            "in a circle: rate -> y -> rate",
+            "in a cycle: rate -> y -> rate",
         ),
-        ({"parameters": (Parameter("c", "half"), Parameter("half", "c"), Parameter("d", 1.0))}, ModelError, "circle"),
+        ({"parameters": (Parameter("c", "half"), Parameter("half", "c"), Parameter("d", 1.0))}, ModelError, "cycle"),
         ({"parameters": (Parameter("c", "place"), Parameter("d", 1.0))}, UnknownNameError, "there is no 'place'"),
     ],
 )

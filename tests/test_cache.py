@@ -212,7 +212,9 @@ def test_what_was_just_used_stays_whatever_the_limit(folder: Path, monkeypatch: 
 @pytest.mark.parametrize("size", ["much", "-1", "nan"])
 def test_a_limit_that_is_no_size_is_refused_by_name(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(store.LIMIT, size)
-    with pytest.raises(UsageError, match=f"MBFMU_CACHE_LIMIT is '{size}', which is no size: set it to a number of MB"):
+    with pytest.raises(
+        UsageError, match=f"MBFMU_CACHE_LIMIT is '{size}', which is not a size: set it to a number of MB"
+    ):
         store.limit()
 
 

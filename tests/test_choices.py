@@ -207,9 +207,9 @@ def test_a_platform_starts_by_the_lengths_of_its_legs() -> None:
 @pytest.mark.parametrize(
     ("model", "choose", "error", "said"),
     [
-        ("slider_crank", ("crank.w",), UnknownNameError, "'crank.w' is no coordinate .* did you mean 'crank.phi'"),
+        ("slider_crank", ("crank.w",), UnknownNameError, "'crank.w' is not a coordinate .* did you mean 'crank.phi'"),
         ("slider_crank", ("crnk.phi",), UnknownNameError, "did you mean 'crank.phi'"),
-        ("slider_crank", ("l1",), UnknownNameError, "'l1' is no coordinate"),
+        ("slider_crank", ("l1",), UnknownNameError, "'l1' is not a coordinate"),
         ("two_link", ("shoulder.phi",), UsageError, "no closed loop and no coupling"),
         ("pid", ("integral",), UsageError, "has no joints"),
     ],

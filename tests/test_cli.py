@@ -779,7 +779,7 @@ MISTAKES = {
     "simulate two_link --stop 1 --show elbow.fi": "no variable 'elbow.fi'; did you mean 'elbow.phi'",
     "simulate two_link --stop 1 --show elbow.phi,boom.*": "no variable matches 'boom.*'",
     "simulate two_link --stop 1 -o file/out.csv": "cannot write 'file/out.csv'",
-    "simulate two_link --stop 1 --plot out.nonsense": "a picture ends in .png",
+    "simulate two_link --stop 1 --plot out.nonsense": "a figure ends in .png",
     "simulate two_link --stop 1 --plot file/out.png": "cannot write 'file/out.png'",
     "simulate missing.fmu --stop 1": "no FMU 'missing.fmu'",
     "compat missing.fmu -o set": "no FMU 'missing.fmu'",

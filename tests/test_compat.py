@@ -301,7 +301,7 @@ def test_a_run_that_fails_leaves_nothing(make: Maker, tmp_path: Path) -> None:
         (
             {"inputs": {"label": "one"}},
             UsageError,
-            "input label is a text, and a cross-check table holds numbers alone",
+            "input label is a text, and a cross-check table holds only numbers",
         ),
         ({"inputs": {"u": "1/(time - 0.5)"}}, UsageError, "input u is not finite at t = 0.5 s"),
         ({"input_hold": True}, UsageError, "--input-hold is for inputs from .csv files"),
@@ -371,7 +371,7 @@ def test_files_of_others_inside_an_fmu_are_not_struck_from_the_manifest(make: Ma
 def test_other_kinds_of_fmus_are_refused_by_name(make: Maker, tmp_path: Path) -> None:
     with pytest.raises(FmuError, match="is for model exchange only: have its tool export it for co-simulation"):
         write_cross_check(make(ONLY_EXCHANGE), tmp_path / "set")
-    for xml, reason in ((FMI_1, "is of FMI 1.0"), (FMI_3, "is for scheduled execution alone")):
+    for xml, reason in ((FMI_1, "is of FMI 1.0"), (FMI_3, "is only for scheduled execution")):
         path = tmp_path / "other.fmu"
         with zipfile.ZipFile(path, "w") as file:
             file.writestr("modelDescription.xml", xml)

@@ -140,7 +140,7 @@ def test_an_fmu_that_forgets_a_part_of_its_state_changes_no_run(masses: dict[str
     runs = [couple(parts, wires, 0.2, 0.002, error=error) for error in (True, False)]
     assert runs[0].values.tobytes() == runs[1].values.tobytes()
     assert runs[0].error.value > 0
-    with pytest.warns(ResultWarning, match=r"goes on differently .*: leave tolerance and passes out"):
+    with pytest.warns(ResultWarning, match=r"continues differently .*: leave tolerance and passes out"):
         couple(parts, wires, 0.2, 0.002, passes=2)
 
 

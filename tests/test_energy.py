@@ -197,7 +197,7 @@ def test_what_has_no_energy_has_no_balance() -> None:
     turning = LagrangianSystem(
         "turning", (Coordinate("x", "m", 1.0),), kinetic="(der(x)**2 + x**2)/2", potential="x**2"
     )
-    with pytest.raises(UsageError, match="'turning' has a kinetic energy that is not quadratic in the rates"):
+    with pytest.raises(UsageError, match="'turning' has a kinetic energy that is not quadratic in the velocities"):
         mbfmu.simulate(turning, 1.0, energy_balance=True)
 
 

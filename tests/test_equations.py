@@ -165,7 +165,7 @@ def test_acados_gets_the_implicit_form_and_the_explicit_one_where_there_are_no_c
     equations = mbfmu.equations("two_link")
     with pytest.raises(UsageError, match="acados_template"):
         equations.to_acados("arm")
-    with pytest.raises(UsageError, match="no name of a model"):
+    with pytest.raises(UsageError, match="not a name of a model"):
         equations.acados_fields("my arm")
     module = ModuleType("acados_template")
     vars(module)["AcadosModel"] = SimpleNamespace

@@ -544,7 +544,7 @@ def test_what_is_inside_a_composite_starts_where_it_is_told() -> None:
     values = {item.name: item.value for item in derive(line).starts}
     assert (values["beam.joint2.theta[3]"], values["beam.joint1.u[1]"], values["beam.joint1.u[2]"]) == (0.1, 1e-4, 0.0)
     for name, told in (
-        ("beam.joint1.thta[3]", "a ElasticJoint has no 'thta"), ("beam.joint1.L", "is no start value"),
+        ("beam.joint1.thta[3]", "a ElasticJoint has no 'thta"), ("beam.joint1.L", "is not a start value"),
         ("beam.joint9.theta[1]", "a FlexibleLine has no"),
     ):  # fmt: skip
         with pytest.raises(UnknownNameError, match=told):

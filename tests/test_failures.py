@@ -61,23 +61,23 @@ class Case:
 
 CASES = {
     "input": Case(
-        "two_link", r"; input elbow\.tau = 1e\+13 N\.m is 1e\+11 times its usual size;", "rattle",
+        "two_link", r"; input elbow\.tau = 1e\+13 N\.m is 1e\+11 times its typical size;", "rattle",
         inputs={"elbow.tau": 1e13},
     ),
     "input on a loop": Case(
-        "slider_crank", r"; input crank\.tau = 1e\+07 N\.m is 1e\+05 times its usual size;", "rattle", 0.02,
+        "slider_crank", r"; input crank\.tau = 1e\+07 N\.m is 1e\+05 times its typical size;", "rattle", 0.02,
         inputs={"crank.tau": 1e7},
     ),
     # crank and rod of one length may fold: the slider is then at the bearing, where the loop is singular
     "singular position": Case(
-        "slider_crank", r"; (rod|crank|pin)\.w = \S+ rad/s is \S+ times its usual size;", "direct", 0.02, 100.0,
+        "slider_crank", r"; (rod|crank|pin)\.w = \S+ rad/s is \S+ times its typical size;", "direct", 0.02, 100.0,
         values={"l2": 1.0},
     ),
     "cylinders": Case(
-        "crane", r"; (lift|tilt)\S*\.w = \S+ rad/s is \S+ times its usual size;", "projected", 0.5, 50.0
+        "crane", r"; (lift|tilt)\S*\.w = \S+ rad/s is \S+ times its typical size;", "projected", 0.5, 50.0
     ),
     "pressure": Case(
-        "hydraulic_servo", r"; input v = \S+e\+90 m/s is \S+ times its usual size;", "radau", inputs={"v": 1e90}
+        "hydraulic_servo", r"; input v = \S+e\+90 m/s is \S+ times its typical size;", "radau", inputs={"v": 1e90}
     ),
     "corners": Case(
         box, r"; touch\.\w+\.(f_n = \S+ N is the largest force|gap = \S+ m is the smallest)", "moreau", 4e-3, 2.0
@@ -137,11 +137,11 @@ STATES = (Quantity("s", "m", 1.0, 0, 1, "m/s"), Quantity("v", "m/s", 2.0, 1, 2, 
     ("u", "y", "clause"),
     [
         ((0.0, 0.0), (0.0, 0.0, 0.0), ""),
-        ((0.0, 0.0), (1.0, 3.0, -8.0), "; v = 3 m/s changes fastest for its usual size, at -8 m/s2"),
-        ((0.0, 0.0), (1.0, 3.0, math.nan), "; v = 3 m/s changes fastest for its usual size, at nan m/s2"),
-        ((9 * FAR, 0.0), (-2 * FAR, 2 * FAR, 0.0), "; s = -20000 m is 2e+04 times its usual size"),
-        ((-20 * FAR, 0.0), (9e9 * FAR, 0.0, 0.0), "; input f = -200000 N is 2e+04 times its usual size"),
-        ((0.0, 3 * FAR), (0.0, 0.0, 0.0), "; input k = 30000 is 3e+04 times its usual size"),
+        ((0.0, 0.0), (1.0, 3.0, -8.0), "; v = 3 m/s changes fastest for its typical size, at -8 m/s2"),
+        ((0.0, 0.0), (1.0, 3.0, math.nan), "; v = 3 m/s changes fastest for its typical size, at nan m/s2"),
+        ((9 * FAR, 0.0), (-2 * FAR, 2 * FAR, 0.0), "; s = -20000 m is 2e+04 times its typical size"),
+        ((-20 * FAR, 0.0), (9e9 * FAR, 0.0, 0.0), "; input f = -200000 N is 2e+04 times its typical size"),
+        ((0.0, 3 * FAR), (0.0, 0.0, 0.0), "; input k = 30000 is 3e+04 times its typical size"),
         ((0.0, 0.0), (9e9 * FAR, math.nan, 0.0), "; v = nan m/s is not finite"),
     ],
 )
@@ -215,5 +215,5 @@ def test_a_solver_that_goes_astray_is_told_which_state_it_has_lost(tmp_path: Pat
         assert re.fullmatch(r"heavy_top: state\.\S+ = nan is not finite, or larger than 1e\+100", text)
         with pytest.raises(FMICallException):
             model.rates(0.0, np.full(model.n, 1e60))
-        clause = r"; state\.\S+ = 1e\+60( \S+)? is 1e\+\d+ times its usual size; take smaller steps"
+        clause = r"; state\.\S+ = 1e\+60( \S+)? is 1e\+\d+ times its typical size; take smaller steps"
         assert re.search(clause, model.messages[-1].text)

@@ -441,7 +441,7 @@ def test_a_fixed_parameter_is_refused_after_the_initialisation(name: str, slave:
     slave.set({name: before + 0.5})
     assert slave.messages[-1].category == "logStatusWarning"
     why = {
-        "l1": "constraints, places of bodies or times of sampling depend on it",
+        "l1": "constraints, positions of bodies or sampling instants depend on it",
         "m2": "the stepper 'rattle' keeps momenta",
     }[name]
     told = f"{name} = {before + 0.5}: a fixed parameter cannot be set after initialisation, as {why}"

@@ -612,7 +612,7 @@ FMI_3 = """<?xml version="1.0" encoding="UTF-8"?>
     ("xml", "reason"),
     [
         (FMI_1, "is of FMI 1.0: have its tool export it as FMI 2.0 or 3.0"),
-        (FMI_3, "is for scheduled execution alone: have its tool export it for co-simulation"),
+        (FMI_3, "is only for scheduled execution: have its tool export it for co-simulation"),
     ],
 )
 def test_what_is_not_run_is_refused_by_one_sentence(xml: str, reason: str, tmp_path: Path) -> None:

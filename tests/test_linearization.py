@@ -293,7 +293,7 @@ def test_an_fmu_has_the_state_space_form_of_its_model(two_link_fmu: Path, tmp_pa
 @pytest.mark.parametrize(
     ("model", "fmi", "told"),
     [
-        ("hydraulic_monolith", "2.0", r"states whose time derivatives are no variables \(p2, u, du\)"),
+        ("hydraulic_monolith", "2.0", r"states whose time derivatives are not variables \(p2, u, du\)"),
         ("bouncing_ball", "2.0", r"has events \(ground\.closed, ground\.impacts, events\.count\)"),
         ("sampled_pid", "2.0", r"has events \(pid\.e, pid\.again"),
         ("sampled_pid", "3.0", r"has events \(.*\.clock"),

@@ -554,7 +554,7 @@ def test_the_page_of_a_crane_stays_small() -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"source": "arm.fmu"}, "'arm.fmu' is no model"),
+        ({"source": "arm.fmu"}, "'arm.fmu' is not a model"),
         ({"source": "two_link", "mode": 1}, "a live page goes without mode"),
         ({"source": "two_link", "inputs": {"shoulder.tau": abs}}, "takes numbers and expressions of time"),
     ],

@@ -300,7 +300,7 @@ WRONG: list[tuple[str, type[Exception], str]] = [
     ("absolute:bop", UnknownNameError, "no body and no subsystem with bodies 'bop'; did you mean 'bob'"),
     ("absolute:arn", UnknownNameError, "did you mean 'arm'"),
     ("absolute:pivot", UnknownNameError, "'pivot' is a Revolute, and bodies have coordinates of their own"),
-    ("absolute:rail", UsageError, "'rail' is fixed to the world, so that its place has no coordinates"),
+    ("absolute:rail", UsageError, "'rail' is fixed to the world, so that its position has no coordinates"),
     ("absolute:world", UsageError, "'world' is fixed to the world"),
     ("joint:arm.elbo", UnknownNameError, "no joint and no subsystem with joints 'arm.elbo'; did you mean 'arm.elbow'"),
     ("joint:bob", UnknownNameError, "'bob' is a body, .* take absolute:bob"),

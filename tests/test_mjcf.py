@@ -663,7 +663,7 @@ MISTAKES = [
     ('gear="4"', 'forcerange="0 0" forcelimited="true"', "needs a first number below the second"),
     ('name="both"', 'name="both" actuatorfrcrange="1 2"', "a first number of at most 0"),
     ('angle="radian"', 'autolimits="false"', 'range needs limited="true" or "false"'),
-    ("<default>", '<option actuatorgroupdisable="3 31"/><default>', "31 is no group"),
+    ("<default>", '<option actuatorgroupdisable="3 31"/><default>', "31 is not a group"),
     ('diaginertia="0.2 0.2 0.01"', 'fullinertia="1 1 1 0 0 0" euler="0 0 1"', "remove euler"),
     ('mass="2"', 'mass="0" fullinertia="1 1 1 0 0 0"', "either diaginertia or fullinertia"),
     ('diaginertia="0.2 0.2 0.01"', 'diaginertia="1 1 40"', 'balanceinertia="true"> takes their mean'),

@@ -351,7 +351,7 @@ def test_a_file_that_is_no_body_is_refused_by_name(tmp_path: Path) -> None:
         "has the array 'extra'": {**whole, "extra": np.zeros(2)},
         "no modal data": {**whole, "format": np.array("other")},
         "m = -1 kg": {**whole, "m": np.array(-1.0)},
-        "m has entries that are no": {**whole, "m": np.array("heavy")},
+        "m has entries that are not": {**whole, "m": np.array("heavy")},
     }
     for words, arrays in cases.items():
         np.savez(path, **arrays)

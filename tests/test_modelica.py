@@ -260,7 +260,7 @@ def test_a_wrong_unit_makes_no_flange() -> None:
 
 
 def test_the_file_is_named_after_the_package(two_link_fmu: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no name for a Modelica package"):
+    with pytest.raises(UsageError, match="not a name for a Modelica package"):
         write_modelica(two_link_fmu, tmp_path / "my arm.mo")
     with pytest.raises(UsageError, match=r"must end in \.mo"):
         write_modelica(two_link_fmu, tmp_path / "Arm.txt")

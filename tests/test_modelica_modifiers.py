@@ -49,7 +49,7 @@ MISTAKES: dict[str, Any] = {
         "phi.start=0.4": "line 11: the modifier 'phi.start' of 'hinge' is not read: write phi(start=...)",
         "phi(strt=0.4)": "line 11: 'link.hinge.phi' has no 'strt'; did you mean 'start'?",
         "psi(start=0.4)": "line 11: 'link.hinge' has no 'psi'; did you mean 'phi'?",
-        "phi(start=0.4)=1": "line 11: the modifier 'phi' of 'hinge' has attributes and a value: give the value alone",
+        "phi(start=0.4)=1": "line 11: the modifier 'phi' of 'hinge' has attributes and a value: give only the value",
     },
     "link(hinge(": {"link(hing(": "line 11: unknown modifier `hing` for component `link`"},
     "phi(fixed=true, start=0.2)": {"phi.start = 0.2": "line 4: the modifier 'phi.start' of 'hinge' is not read"},

@@ -441,7 +441,7 @@ def test_the_command_line_writes_a_folder_as_the_call_does(two_link_fmu: Path, t
 
 def test_names_that_no_package_can_have_are_refused(two_link_fmu: Path, tmp_path: Path) -> None:
     for names, text in (
-        (["my arm"], "'my arm' is no name for a Modelica package"),
+        (["my arm"], "'my arm' is not a name for a Modelica package"),
         (["Arm", "arm"], "the package 'arm' and 'Arm' are alike: give it another by NAME=PATH"),
         (["Given"], "the package 'Given' and the package's own 'given' are alike"),
         (["Arm", "Other"], "a package of several FMUs needs a name"),

@@ -201,7 +201,7 @@ def test_what_may_not_be_tuned_is_said_when_it_is_set_in_the_same_words() -> Non
                 slave.set({name: 0.25})
             told.append([item.text for item in slave.messages])
     assert told[0] == told[1]
-    for text, part in zip(told[0], ("'rattle' keeps momenta", "places of bodies", "computed", "start"), strict=True):
+    for text, part in zip(told[0], ("'rattle' keeps momenta", "positions of bodies", "computed", "start"), strict=True):
         assert part in text
 
 

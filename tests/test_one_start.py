@@ -131,13 +131,13 @@ def test_a_free_rate_of_a_link_takes_the_least_kinetic_energy_and_is_told(coordi
     assert shown["b.w"] == pytest.approx(-5.0, abs=1e-11)
     assert shown["energy.kinetic"] == pytest.approx(7 / 6, abs=1e-12)
     (text,) = told(two_links(), coordinates)
-    assert "two: start values leave rates free, which take the least kinetic energy: b.w = -5;" in text
+    assert "two: start values leave velocities free, which take the minimum kinetic energy: b.w = -5;" in text
     assert "give more start values, such as b.w = 0" in text
 
 
 def test_a_run_with_a_free_rate_is_the_same_in_all_coordinates() -> None:
     kinds = ("joint", "absolute", "absolute:b2", "joint:a")
-    with pytest.warns(UserWarning, match="least kinetic energy"):
+    with pytest.warns(UserWarning, match="minimum kinetic energy"):
         ends = [mbfmu.simulate(two_links(), 0.5, coordinates=kind)["a.phi"][-1] for kind in kinds]
     assert ends == pytest.approx([ends[0]] * len(kinds), abs=1e-8)
 

@@ -48,7 +48,7 @@ def test_a_figure_of_no_format_is_refused_in_one_line(
     monkeypatch.setattr("sys.argv", ["example", "--plot", "figure.txt"])
     with pytest.raises(SystemExit):
         report.present("title", lambda: report.Found({}, (panel,), 1), lambda _: [])
-    assert "'figure.txt': a picture ends in .png" in capsys.readouterr().err
+    assert "'figure.txt': a figure ends in .png" in capsys.readouterr().err
 
 
 def test_local_equations_have_order_2_and_hold_the_constraints() -> None:

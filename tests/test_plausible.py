@@ -24,10 +24,10 @@ def test_a_start_angle_that_looks_like_degrees_gets_a_notice_with_what_to_write(
 
 
 def test_a_unit_by_its_name_gets_a_notice_with_its_symbol() -> None:
-    with pytest.warns(UserWarning, match=r"the unit of l, 'meter', is no symbol; did you mean 'm'\?"):
+    with pytest.warns(UserWarning, match=r"the unit of l, 'meter', is not a symbol; did you mean 'm'\?"):
         mbfmu.simulate(pendulum(0.0, Parameter("l", 1.0, "meter")), 0.01)
     block = Block("gain", defined=(Defined("y", "2*time", "newtons", output=True),))
-    with pytest.warns(UserWarning, match=r"the unit of y, 'newtons', is no symbol; did you mean 'N'\?"):
+    with pytest.warns(UserWarning, match=r"the unit of y, 'newtons', is not a symbol; did you mean 'N'\?"):
         mbfmu.simulate(block, 0.01)
 
 

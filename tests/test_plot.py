@@ -149,5 +149,5 @@ def test_an_empty_result_is_refused_and_values_without_end_are_gaps(tmp_path: Pa
 
 
 def test_a_picture_in_a_format_that_needs_tex_is_refused_before_the_run() -> None:
-    with pytest.raises(UsageError, match=r"a picture ends in \.png, \.svg or \.pdf"):
+    with pytest.raises(UsageError, match=r"a figure ends in \.png, \.svg or \.pdf"):
         plot.picture_format("run.pgf")

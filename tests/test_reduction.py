@@ -294,7 +294,7 @@ def test_matrices_are_reduced_by_the_command_with_a_notice(tmp_path: Path, call:
     ("--interface root --interface root", "root is there twice"), ("--interface root --averaged tip", "no interface"),
     ("--interface root=1,2", "three finite numbers"), ("--interface root --nu 0.5", "nu = 0.5"),
     ("--interface root --E nan", "E = nan"), ("--interface root --mass bar.inp", "--mass and --nodes"),
-    ("--interface root -o body.txt", "must end in .npz"), ("--interface root --plot body.txt", "a picture ends in"),
+    ("--interface root -o body.txt", "must end in .npz"), ("--interface root --plot body.txt", "a figure ends in"),
     ("--interface root -o bar.inp", "must end in .npz"),
     ("--interface root --stress a=0,0,0 --stress a=1,0,0", "--stress a is there twice"),
     ("--interface root --stress eta=0,0,0", "the name 'eta' of a variable"),
@@ -476,7 +476,7 @@ def test_a_damaged_file_is_refused_by_name(tmp_path: Path) -> None:
             read_matrices(*given)
     text = abaqus[0].read_text()
     abaqus[0].write_text(text + "10,1,99,1,3.0\n")
-    with pytest.raises(MbfmuError, match=r"K_abaqus.mtx', line .*'10,1,99,1,3.0' is no entry"):
+    with pytest.raises(MbfmuError, match=r"K_abaqus.mtx', line .*'10,1,99,1,3.0' is not an entry"):
         read_matrices(*abaqus)
     market[0].write_text("%%MatrixMarket matrix coordinate real general\n2 2\n")
     with pytest.raises(MbfmuError, match="as a matrix"):

@@ -202,7 +202,7 @@ def test_a_universal_joint_of_such_a_file_is_two_hinges(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [("closed_loop: [[B, D]]\ntype: [6d]", "there is no link 'D'"), ("closed_loop: [[B, C]]", "lists of one length"),
-     ("closed_loop: [[B, C]]\ntype: [2d]", "no pair of links of type 3d or 6d"), ("closed_loop: [[B", "is no YAML"),
+     ("closed_loop: [[B, C]]\ntype: [2d]", "not a pair of links of type 3d or 6d"), ("closed_loop: [[B", "is not YAML"),
      ("closed_loop: [[B, C]]\ntype: [6d]\njoint_name: [a]\njoint_type: [UJOINT_XX]", "'UJOINT_XX' of 'a' is not read")],
 )  # fmt: skip
 def test_a_file_beside_a_urdf_that_closes_nothing_is_refused(content: str, message: str, tmp_path: Path) -> None:

@@ -297,7 +297,7 @@ def test_a_period_is_set_before_a_run_and_fixed_during_it(tmp_path: Path) -> Non
         run.step(0.0, 0.22)
         assert run.get(["n"]) == (5.0,)
         run.set({"Ts": 0.01})
-        assert "times of sampling depend on it" in run.messages[-1].text
+        assert "sampling instants depend on it" in run.messages[-1].text
         assert run.get(["Ts"]) == (0.05,)
 
 
@@ -334,7 +334,7 @@ def test_what_follows_itself_at_one_instant_is_a_circle() -> None:
         (Subsystem("a", Sampled(follow, period=0.1)), Subsystem("b", Sampled(follow, period=0.2))),
         wires=(wire("a.y", "b.u"), wire("b.y", "a.u")),
     )
-    with pytest.raises(ModelError, match=r"signals go in a circle: a\.y -> b\.u -> b\.y -> a\.u -> a\.y"):
+    with pytest.raises(ModelError, match=r"signals form an algebraic loop: a\.y -> b\.u -> b\.y -> a\.u -> a\.y"):
         mbfmu.simulate(system, stop=0.1)
 
 

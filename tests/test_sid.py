@@ -107,10 +107,10 @@ def test_redundant_matrices_follow_from_the_others(tmp_path: Path) -> None:
     [
         ("body ref", "node 3", "only 'body ref' can be read"),
         ("end part", "", "the file ends before its part does"),
-        ("mass    = ", "mass    = x", "is no finite number"),
-        ("        Me\n", "        Mf\n", "'mf' is no part of a body"),
+        ("mass    = ", "mass    = x", "is not a finite number"),
+        ("        Me\n", "        Mf\n", "'mf' is not a part of a body"),
         ("m0(   1,   1)", "m0(   9,   9)", "is beyond the rows, columns and modes"),
-        ("m0(   1,   1)", "m0(   1,,   1)", "'m0.*' is no number of"),
+        ("m0(   1,   1)", "m0(   1,,   1)", "'m0.*' is not a number of"),
         ("m0(   2,   1)", "m0(   1,   1)", "is in .* twice"),
         ("        Ke\n", "        Me\n", "there are two matrices Me"),
         ("nrow      =    3", "nrow      =    \xb2", "no whole number"),

@@ -298,7 +298,7 @@ def test_stresses_need_a_mesh_and_few_points() -> None:
     ("change", "kind", "reason"),
     [
         ({"sigma": np.zeros((1, 5, 2))}, ValueRangeError, "must be"),
-        ({"sigma": np.full((1, 6, 2), np.nan)}, ValueRangeError, "no finite numbers"),
+        ({"sigma": np.full((1, 6, 2), np.nan)}, ValueRangeError, "not finite numbers"),
         ({"names": ("1st",)}, NameInUseError, "'1st'"),
     ],
 )

@@ -379,7 +379,7 @@ def test_an_interrupted_study_keeps_its_rows_and_says_that_it_goes_on(
     while running.poll() is None and (not path.exists() or path.read_text(encoding="utf-8").count("\n") < 2):
         time.sleep(0.1)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the command and its workers
-    said = f"mbfmu: interrupted: the same command goes on from the rows in '{path}'\n"
+    said = f"mbfmu: interrupted: the same command continues from the rows in '{path}'\n"
     assert running.communicate(timeout=60) == ("", said)
     assert running.returncode == 130
     assert list(scratch.iterdir()) == []
@@ -467,7 +467,7 @@ MISTAKES = {
     f"{SWEEP} {TOP} --vary l1=1:2": "'l1=1:2' is not NAME=START:STOP:N",
     f"{SWEEP} {TOP} --vary l1=1:2:0": "N at least 1",
     f"{SWEEP} {TOP} --vary l1=1:nan:2": "must be finite",
-    f"{SWEEP} {TOP} --vary l3=1:2:3": "no parameter or start value of 'two_link'; did you mean",
+    f"{SWEEP} {TOP} --vary l3=1:2:3": "'two_link' has no parameter or start value 'l3'; did you mean",
     f"{SWEEP} {TOP} --vary elbow.tau=1:2:3": "'elbow.tau' of 'two_link' is an input, the same in all runs",
     f"{SWEEP} {TOP} --vary l1=1:2:3 --output-interval 0": "the output interval is 0.0 s",
     f"{SWEEP} {TOP} --sample 3": "go together",

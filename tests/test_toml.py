@@ -252,7 +252,7 @@ def test_files_that_use_each_other_in_a_circle_are_refused(tree: Path) -> None:
     user = 'name = "c"\n[components]\nx = {system = "NEXT.toml"}\n'
     for name, following in (("one", "two"), ("two", "three"), ("three", "one")):
         (tree / f"{name}.toml").write_text(user.replace("NEXT", following), encoding="utf-8")
-    with pytest.raises(ModelFileError, match=r"in a circle: one\.toml -> two\.toml -> three\.toml -> one\.toml"):
+    with pytest.raises(ModelFileError, match=r"in a cycle: one\.toml -> two\.toml -> three\.toml -> one\.toml"):
         mbfmu.load(tree / "one.toml")
 
 
@@ -309,7 +309,7 @@ MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ("m = 1.0", "m = {value = 1, minimum = 1}"): (UnknownNameError, 10, "did you mean 'min'"),
     ("m = 1.0", "m = -1.0"): (ValueRangeError, 24, "rod.m = -1 is outside its bounds"),
     ("m = 1.0", 'm = "l"\nl2 = "k"'): (UnknownNameError, 11, "no parameter 'k'"),
-    ("m = 1.0", 'm = "n"\nn = "m"'): (ExpressionError, 10, "in a circle: m -> n -> m"),
+    ("m = 1.0", 'm = "n"\nn = "m"'): (ExpressionError, 10, "in a cycle: m -> n -> m"),
     ("m = 1.0", f"m = 1{'0' * 400}"): (ModelFileError, 10, "more than 64 bits"),
     ("m = 1.0", f"m = 1{'0' * 5000}"): (ModelFileError, 0, "4300 digits"),
     ("m = 1.0", "m = 1e999"): (ValueRangeError, 10, "m = inf"),
@@ -821,7 +821,7 @@ BLOCK_MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ('start = "0.1/c"', 'start = "0.1/d"'): (UnknownNameError, 41, "start of x = '0.1/d' of 'drive'"),
     ('old = "w - old"', 'x2 = "w - old"'): (UnknownNameError, 42, "there is no 'old'"),
     ('old = "w - old"', "old = 1"): (ModelFileError, 42, "rate must be a text, not an integer"),
-    ('square = "x**2"', 'square = "tau*square"'): (ModelError, 46, "in a circle: square -> square"),
+    ('square = "x**2"', 'square = "tau*square"'): (ModelError, 46, "in a cycle: square -> square"),
     ('square = "x**2"', 'x = "x**2"'): (NameInUseError, 46, "two things named 'x'"),
     ('square = "x**2"', 'sin = "x**2"'): (NameInUseError, 46, "'sin' cannot name a quantity"),
     ('square = "x**2"', 'square = "x^2"'): (ExpressionError, 46, "a power is written **"),

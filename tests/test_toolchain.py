@@ -222,7 +222,7 @@ def test_a_named_compiler_that_is_zig_inside_keeps_its_own_cache(
 def test_a_compiler_that_is_named_and_not_there_is_not_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     assert host() is None
-    assert "the environment variable CC is 'no-such-compiler', which is no program" in remedy()
+    assert "the environment variable CC is 'no-such-compiler', which is not a program" in remedy()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="$CC is not read on Windows")

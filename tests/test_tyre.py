@@ -428,10 +428,10 @@ def text_with(old: str, new: str) -> str:
         (text_with("[MODEL]", "[MODEL]\nTYPE = 'MOTORCYCLE'"), "TYPE = MOTORCYCLE is not"),
         (text_with("'meter'", "'mm'"), ":4: LENGTH is in 'mm': convert"),
         (text_with("'radian'", "'degree'"), "ANGLE is in 'degree': convert"),
-        (text_with("PKY3 = -0.93342", "PKY3 = -0.9\nPKY4 = 2"), "PKY4 = 2 is no coefficient of MF-Tyre 5.2"),
-        (text_with("PKX3 = 0.12433", "PKX3 = 0.1\nPPX1 = 0.2"), "PPX1 = 0.2 is no coefficient of MF-Tyre 5.2"),
+        (text_with("PKY3 = -0.93342", "PKY3 = -0.9\nPKY4 = 2"), "PKY4 = 2 is not a coefficient of MF-Tyre 5.2"),
+        (text_with("PKX3 = 0.12433", "PKX3 = 0.1\nPPX1 = 0.2"), "PPX1 = 0.2 is not a coefficient of MF-Tyre 5.2"),
         (text_with("FZMIN = 190", "FZMIN = 9000"), "FZMIN = 9000.0 is not below FZMAX"),
-        ("nothing of the kind\n", "it is no tyre property file"),
+        ("nothing of the kind\n", "it is not a tyre property file"),
     ],
 )
 def test_a_property_file_that_is_none_is_refused(tmp_path: Path, text: str, said: str) -> None:

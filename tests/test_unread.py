@@ -176,7 +176,7 @@ def test_what_changes_no_motion_of_an_sdf_is_left_out(place: str, more: str, tmp
 
 ACTING = [
     ("world", '<plugin name="gz::sim::systems::Buoyancy" filename="gz-sim-buoyancy-system"/>', "joins bodies or loads"),
-    ("world", "<state/>", "<state> sets poses and rates, which are not read: remove it"),
+    ("world", "<state/>", "<state> sets poses and velocities, which are not read: remove it"),
     ("model", '<plugin name="p" filename="gz-sim-lift-drag-system"/>', "joins bodies or loads them"),
     ("model", '<plugin name="gz::sim::systems::DetachableJoint" filename="x"/>', "joins bodies or loads them"),
     ("model", "<enable_wind>true</enable_wind>", "exposes bodies to wind"),

@@ -530,7 +530,7 @@ def test_stops_of_light_joints_are_soft_enough_for_the_default_step() -> None:
     assert (stop.c, stop.d) == pytest.approx((100, 25))
     assert notices_from(light(limit.format(15))) == ()
     (said,) = notices_from(light(limit.format(50)))
-    assert said.endswith("they give under the greatest efforts: 'j' (0.5 rad)")
+    assert said.endswith("they yield under the maximum efforts: 'j' (0.5 rad)")
     assert notices_from(light(limit.format(50)), limits=False) == ()
     assert notices_from(light(limit.format(50), J=0.01)) == ()
 
@@ -1060,7 +1060,7 @@ MISTAKES: dict[tuple[str, str], tuple[type[MbfmuError], int, str]] = {
     ),
     ("</joint>", '</joint><link name="a"/>'): (ModelError, 10, "both 'base' and 'a' are the child of no joint"),
     ("</joint>", '</joint><link name="a"/><link name="b"/>' + weld("x", "a", "b") + weld("y", "b", "a")): (
-        ModelError, 10, "joint 'x' is in a circle",
+        ModelError, 10, "joint 'x' is in a loop",
     ),
     ('<link name="base"/>', '<link name="base"/>' + weld("x", "rod", "base")): (ModelError, 1, "a tree needs a root"),
     ('type="revolute"', 'type="revolut"'): (UnknownNameError, 3, "no type 'revolut'; did you mean 'revolute'"),

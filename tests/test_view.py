@@ -206,7 +206,9 @@ def test_a_run_with_other_parameters_than_the_models_is_told(two_link_fmu: Path,
 
 def test_columns_that_a_recorded_run_lacks_are_named(two_link: System) -> None:
     bare = Result(np.array([0.0, 1.0]), ("shoulder.phi",), np.zeros((2, 1)))
-    with pytest.raises(UsageError, match=r"'bare\.csv' is no run of the model 'two_link': .* 'elbow\.phi' is missing"):
+    with pytest.raises(
+        UsageError, match=r"'bare\.csv' is not a run of the model 'two_link': .* 'elbow\.phi' is missing"
+    ):
         motion_of_result(bare, "bare.csv", model=two_link)
     with pytest.raises(UsageError, match=r"'bare\.csv' has no positions of bodies: it needs columns NAME\.r_0"):
         motion_of_result(bare, "bare.csv")
@@ -263,7 +265,7 @@ def test_a_mode_of_a_closed_loop_opens_it_in_second_order_only() -> None:
     ("given", "reason"),
     [
         ({"mode": 3}, "has the modes 1 to 2, and no mode 3"),
-        ({"mode": 1, "stop": 1.0}, "a mode is no run: leave stop out"),
+        ({"mode": 1, "stop": 1.0}, "a mode is not a run: leave stop out"),
         ({"at": 1.0}, "name the mode too"),
     ],
 )
@@ -727,7 +729,7 @@ MISTAKES = {
     "missing.fmu": "no FMU 'missing.fmu'",
     "two_link --mode 9": "and no mode 9",
     "two_link --at 1": "name the mode too",
-    "other.csv --model two_link": "'other.csv' is no run of the model 'two_link'",
+    "other.csv --model two_link": "'other.csv' is not a run of the model 'two_link'",
     "other.csv --model one=two_link": "'one.shoulder.phi' is missing",
 }
 

@@ -420,7 +420,7 @@ WRONG: Mapping[str, tuple[Callable[[], System], type[MbfmuError], str]] = {
             wires=(wire("push.power", "law.phi", 2.0), wire("law.tau", "push.f[1]", 2.0)),
         ),
         ModelError,
-        r"signals go in a circle: .*push\.power -> law\.phi.* -> law\.tau -> push\.f\[1\]",
+        r"signals form an algebraic loop: .*push\.power -> law\.phi.* -> law\.tau -> push\.f\[1\]",
     ),
     "names that are no dictionary": (
         lambda: machine(names=("q", "hinge.phi")),
@@ -484,12 +484,12 @@ WRONG: Mapping[str, tuple[Callable[[], System], type[MbfmuError], str]] = {
             wires=(wire("a.y", "b.u"), wire("b.y", "c.u"), wire("c.y", "a.u")),
         ),
         ModelError,
-        r"signals go in a circle: a\.y -> b\.u -> b\.y -> c\.u -> c\.y -> a\.u -> a\.y; break it",
+        r"signals form an algebraic loop: a\.y -> b\.u -> b\.y -> c\.u -> c\.y -> a\.u -> a\.y; break it",
     ),
     "a circle of one block": (
         lambda: machine(wires=(wire("law.e", "law.reference"),)),
         ModelError,
-        r"in a circle: law\.reference -> law\.e -> law\.reference",
+        r"form an algebraic loop: law\.reference -> law\.e -> law\.reference",
     ),
     "a name of nothing": (
         lambda: machine(names={"q": "hinge.psi"}),

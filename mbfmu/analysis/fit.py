@@ -171,12 +171,12 @@ class FitArguments(ModelSettings):
     ]
     free: Annotated[
         Sequence[str],
-        Described("names of the parameters and start values; the search begins at the model's values"),
+        Described("names of the parameters and start values; the initial guess is the model's values"),
     ]
     _: KW_ONLY
     outputs: Annotated[
         Sequence[str],
-        Described("columns to fit; empty: joint coordinates, rates, accelerations and outputs of blocks"),
+        Described("columns to fit; empty: joint coordinates, velocities, accelerations and outputs of blocks"),
     ] = ()
     sigma: Annotated[
         Mapping[str, float] | None,

@@ -193,7 +193,7 @@ class OptimizeArguments(ModelSettings):
     ]
     free: Annotated[
         Sequence[str],
-        Described("names of the parameters and start values; the search begins at the model's values"),
+        Described("names of the parameters and start values; the initial guess is the model's values"),
     ] = ()
     _: KW_ONLY
     subject: Annotated[
@@ -402,7 +402,8 @@ def _conditions(text: str) -> list[tuple[str, str]]:
     signs = [relation[0] for relation in relations]
     if not signs or not all(sides) or {"<", ">"} & {*signs}:
         raise UsageError(
-            f"'{text}' is no condition: write =, <= or >=, as last(NAME) = 1.5, min(NAME) >= 0 or 1 <= max(NAME) <= 2"
+            f"'{text}' is not a condition: write =, <= or >=, as last(NAME) = 1.5, min(NAME) >= 0 or 1 <= "
+            "max(NAME) <= 2"
         )
     pairs = [(b, a) if sign == "<=" else (a, b) for (a, b), sign in zip(pairwise(sides), signs, strict=True)]
     return [

@@ -158,7 +158,7 @@ def limit() -> float:
     except ValueError:
         size = -1.0
     if not size >= 0:
-        raise UsageError(f"{LIMIT} is '{text}', which is no size: set it to a number of MB, such as 500")
+        raise UsageError(f"{LIMIT} is '{text}', which is not a size: set it to a number of MB, such as 500")
     return size * 1e6
 
 

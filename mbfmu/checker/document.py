@@ -102,7 +102,7 @@ def binary_format(fmu: FmuDescription) -> Iterator[Finding]:
             present = True
             platforms = platforms_of(fmu.archive.read(name, ENOUGH))
             if not platforms:
-                yield f"'{name}' is no shared library", name
+                yield f"'{name}' is not a shared library", name
             elif expected not in platforms:
                 yield f"'{name}' is for {' and '.join(platforms)}, not for {expected}", name
     if not present:

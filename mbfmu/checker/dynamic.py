@@ -29,7 +29,7 @@ LONGEST = 5
 
 PROBE = "mbfmu.checker.probe.main"
 """Module that applies the rules, in a process of its own."""
-LOADER = " The loader of pythonfmu decodes spaces alone: unpack it in a folder of plain letters, or take a native FMU."
+LOADER = " The loader of pythonfmu decodes only spaces: unpack it in a folder of plain letters, or take a native FMU."
 """What is told of an FMU in pythonfmu's library that an encoded URI ends."""
 UNPACK = Rule("unpack", "2.3", "The archive can be unpacked.", gate=True)
 

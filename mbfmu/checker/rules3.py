@@ -26,7 +26,7 @@ def platform_tuple(fmu: Fmu3) -> Iterator[Finding]:
     for folder, files in sorted(fmu.platforms.items()):
         match = document.TUPLE.fullmatch(folder)
         if match is None:
-            told = f"binaries/{folder} is no platform tuple such as x86_64-linux"
+            told = f"binaries/{folder} is not a platform tuple such as x86_64-linux"
             yield (
                 told if folder in document.FOLDERS else Remark(f"{told}, but a name of its vendor"),
                 f"binaries/{folder}",

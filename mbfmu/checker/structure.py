@@ -23,7 +23,7 @@ def derivatives(fmu: Fmu) -> Iterator[Finding]:
     for index, state_index in rates.items():
         v, state = fmu.variables[index - 1], fmu.variable(state_index)
         if state is None or state.type != "Real" or state_index == index:
-            yield f"'{v.name}' is the derivative of index {state_index}, which is no other Real variable", v.line
+            yield f"'{v.name}' is the derivative of index {state_index}, which is not another Real variable", v.line
         elif index in listed:
             for one in (v, state):
                 if one.variability != "continuous" or one.causality not in ("local", "output"):
@@ -90,7 +90,7 @@ def reinit(fmu: Fmu) -> Iterator[Finding]:
     states = {state.index for state, _ in fmu.states}
     for v in fmu.variables:
         if "reinit" in v.attributes and v.index not in states:
-            yield f"'{v.name}' has the attribute reinit but is no continuous state; leave it out", v.line
+            yield f"'{v.name}' has the attribute reinit but is not a continuous state; leave it out", v.line
 
 
 def event_indicators(fmu: Fmu) -> Iterator[Finding]:
@@ -121,7 +121,7 @@ def dependencies(fmu: Fmu) -> Iterator[Finding]:
                     continue
                 known = v.initialised == "exact" if section == "InitialUnknowns" else index in states
                 if not known and v.causality not in ("input", "independent"):
-                    yield Remark(f"the {where} depends on '{v.name}', which is no known there; leave it out"), line
+                    yield Remark(f"the {where} depends on '{v.name}', which is not a known there; leave it out"), line
 
 
 def dependencies_kind(fmu: Fmu) -> Iterator[Finding]:

@@ -137,7 +137,7 @@ def start_range(fmu: Fmu) -> Iterator[Finding]:
         if v.type == "Enumeration" and kind is not None and kind.tag == "Enumeration":
             values = {int(item.get("value")) for item in kind.iterfind("Item")}
             if int(v.start) not in values:
-                yield f"the start value {v.start} of '{v.name}' is no item of its enumeration", v.line
+                yield f"the start value {v.start} of '{v.name}' is not an item of its enumeration", v.line
 
 
 def bound(fmu: Fmu) -> Iterator[Finding]:

@@ -60,7 +60,7 @@ def bode(
         ),
     ] = None,
     output: TableFile = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of gain and phase")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="figure of gain and phase")] = None,
 ) -> Report:
     """Compute gain and phase from inputs to outputs over the frequency, with their margins; draw and write them."""
     from mbfmu.analysis.linearization.response import spread

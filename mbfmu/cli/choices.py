@@ -66,7 +66,7 @@ Free = Annotated[
     typer.Option(
         "--free",
         metavar="NAME",
-        help="a start value that is only where the search begins; may be repeated",
+        help="a start value that is only an initial guess; may be repeated",
         autocompletion=complete.start_values,
     ),
 ]
@@ -79,7 +79,7 @@ Hold = Annotated[
     typer.Option(
         "--hold",
         metavar="NAME=VALUE,...",
-        help="values that coordinates, rates, states, inputs or other outputs have; may be repeated",
+        help="values that coordinates, velocities, states, inputs or other outputs have; may be repeated",
         autocompletion=complete.held,
     ),
 ]

@@ -72,7 +72,9 @@ class ExchangeOptions(OptionGroup):
         int, typer.Option("--extrapolation", help="1: inputs follow lines over a step; 0: they are held")
     ] = 1
     passes: Annotated[int, typer.Option("--passes", help="number of times that each step is done")] = 1
-    tolerance: Annotated[float, typer.Option("--tolerance", help="choose the steps by rollback; 0: equal steps")] = 0.0
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", help="choose the steps by rollback; 0: a fixed step size")
+    ] = 0.0
 
 
 def couple(

@@ -43,7 +43,7 @@ def inverse(
     source: PlacedSource,
     output: ResultFile = None,
     show: Show = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="figure of results")] = None,
 ) -> Report:
     """Compute the efforts of the drives, and the reactions, that a given motion takes."""
     requested = given_motion(motion)

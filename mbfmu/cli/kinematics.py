@@ -36,7 +36,7 @@ def kinematics(
         typer.Option(
             "--frame",
             metavar="NAME",
-            help="in place of a motion: the workspace of a frame, such as link2.frame_b",
+            help="instead of a motion: the workspace of a frame, such as link2.frame_b",
             autocompletion=complete.frames,
         ),
     ] = None,
@@ -53,7 +53,7 @@ def kinematics(
     output: TableFile = None,
     show: Show = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results, or of the workspace")
+        Path | None, typer.Option("--plot", metavar="OUT.png", help="figure of results, or of the workspace")
     ] = None,
 ) -> Report:
     """Compute positions, rates and accelerations that follow from driven axes, or the workspace of a frame."""

@@ -37,7 +37,7 @@ def locus(
     ],
     source: HeldSource,
     output: TableFile = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of the root locus")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="figure of the root locus")] = None,
 ) -> Report:
     """Compute the eigenvalues over a parameter, and the values at which one becomes stable or unstable."""
     from mbfmu.analysis.study.points import grid

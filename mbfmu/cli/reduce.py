@@ -97,7 +97,7 @@ def reduce(
         typer.Option(
             "--interface",
             metavar="NODESET[=X,Y,Z]",
-            help="node set that becomes a frame, the first frame_a, at the mean of its nodes or a place; repeatable",
+            help="node set that becomes a frame, the first frame_a, at the mean of its nodes or a position; repeatable",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="BODY.npz", help="file to write, .npz or .sid_fem")],
@@ -108,13 +108,13 @@ def reduce(
         typer.Option(
             "--stress",
             metavar="NODESET|NAME=X,Y,Z",
-            help="nodes whose stresses become outputs: a node set, or the node nearest to a place; repeatable",
+            help="nodes whose stresses become outputs: a node set, or the node nearest to a position; repeatable",
         ),
     ] = None,
     surface: Annotated[
         bool, typer.Option("--surface/--no-surface", help="the surface of a mesh for pictures; default: with it")
     ] = True,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="picture of each mode")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="P.png", help="figure of each mode")] = None,
 ) -> Report:
     """Reduce a finite element model to the modes of a flexible body (Craig and Bampton), for a ModalBody."""
     from mbfmu.analysis.reduction import reduce as reduced
@@ -168,7 +168,7 @@ def _placed(option: str, texts: list[str]) -> tuple[list[str], dict[str, tuple[f
     for text in texts:
         name, equals, position = (item.strip() for item in text.partition("="))
         if name in names:
-            raise UsageError(f"{option} {name} is there twice: give each a name of its own")
+            raise UsageError(f"{option} {name} is there twice: give each a separate name")
         names.append(name)
         if equals:
             positions[name] = tuple(number(f"{option} {name}", item) for item in position.split(","))
@@ -215,7 +215,7 @@ def _shown(result: "Reduction", interface: list[str]) -> list[RenderableType]:
     frames = Table()
     for heading in ("frame", "node set"):
         frames.add_column(heading)
-    frames.add_column("place seen from frame_a [m]", justify="right")
+    frames.add_column("position seen from frame_a [m]", justify="right")
     positions = [[0.0, 0.0, 0.0], *data.r0.tolist()]
     for name, source, position in zip(("frame_a", *data.frames), interface, positions, strict=True):
         frames.add_row(escape(name), escape(source), _vector(position))
@@ -241,7 +241,7 @@ def _shown(result: "Reduction", interface: list[str]) -> list[RenderableType]:
     if data.stresses:
         table = Table()
         table.add_column("point with stresses")
-        table.add_column("place seen from frame_a [m]", justify="right")
+        table.add_column("position seen from frame_a [m]", justify="right")
         for name, position in zip(data.stresses.names, data.stresses.r.tolist(), strict=True):
             table.add_row(escape(name), _vector(position))
         lines.append(table)

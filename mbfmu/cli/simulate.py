@@ -96,7 +96,7 @@ def simulate(
     accuracy: AccuracyOptions,
     output: ResultFile = None,
     shown: ShownOptions,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of results")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="OUT.png", help="figure of results")] = None,
 ) -> Report:
     """Run a model, or an .fmu through FMPy in a process of its own."""
     start = source.start_time

@@ -134,7 +134,7 @@ def sweep(
             **run.named(),
         )
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"the same command goes on from the rows in '{output}'") from None
+        raise KeyboardInterrupt(f"the same command continues from the rows in '{output}'") from None
     name, indexed = source.name, points.sample.startswith("saltelli:")
     done = [row for row in rows if not row.failure]
     failures = [row.failure for row in rows if row.failure]

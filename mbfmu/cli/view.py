@@ -70,7 +70,7 @@ class PageOptions(OptionGroup):
 
     mode: Annotated[
         int | None,
-        typer.Option("--mode", metavar="K", help="show a mode in place of a run: its number in `mbfmu linearize`"),
+        typer.Option("--mode", metavar="K", help="show a mode instead of a run: its number in `mbfmu linearize`"),
     ] = None
     at: Annotated[
         float | None, typer.Option("--at", metavar="T", help="time of the state about which the mode is, s")

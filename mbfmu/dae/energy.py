@@ -48,7 +48,9 @@ def with_balance(dae: Dae) -> Dae:
         UsageError: the equations have no energy that forces change by their power.
     """
     if dae.energies.power is None:
-        reason = "is a block of equations" if not dae.n else "has a kinetic energy that is not quadratic in the rates"
+        reason = (
+            "is a block of equations" if not dae.n else "has a kinetic energy that is not quadratic in the velocities"
+        )
         raise UsageError(f"'{dae.name}' {reason}: it has no energy balance")
     # The state E with E' = power of the inputs and losses, from T + V at the start
     longer = replace(dae, states=(*dae.states, StateSignal(EXPECTED, "J", "", None, _size(dae), controlled=False)))

@@ -271,7 +271,9 @@ def _sources(shown: Outputs) -> dict[str, SignalSource]:
     for signal, value, is_late, is_turned in zip(shown.signals, shown.y.elements(), late, turned, strict=True):
         lacking = ""
         if is_late:
-            lacking = "it depends on accelerations or constraint forces; take a coordinate, a rate or a measured motion"
+            lacking = (
+                "it depends on accelerations or constraint forces; take a coordinate, a velocity or a measured motion"
+            )
         elif is_turned:
             lacking = (
                 "in these coordinates the angle is known only up to full turns; use joint coordinates "
@@ -295,7 +297,7 @@ def _refuse_motions(bodies: Bodies, left: tuple[Signal, ...], inputs: tuple[Sign
                 if item.sampled and is_motion and signal.name not in free:
                     raise ModelError(
                         f"a wire goes to '{signal.name}', which prescribes a motion: positions cannot follow a "
-                        "signal that depends on them; drive the joint by an effort"
+                        "signal that depends on them; drive the joint by a force or torque"
                     )
 
 

@@ -68,7 +68,7 @@ def _free_rates(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
     sparse, c = system
     if dae.n > MANY:
         if ca.sprank(sparse) < dae.n:
-            yield f"{dae.name}: start values leave rates free, which take the least kinetic energy"
+            yield f"{dae.name}: start values leave velocities free, which take the minimum kinetic energy"
         return
     C = np.array(sparse)
     ways = free_directions(C)
@@ -88,7 +88,7 @@ def _free_rates(dae: Dae, q: Array, s: Array, p: Array) -> Iterator[str]:
     if names:
         names.sort(key=lambda name: -abs(rates[name]))
         yield (
-            f"{dae.name}: start values leave rates free, which take the least kinetic energy: "
+            f"{dae.name}: start values leave velocities free, which take the minimum kinetic energy: "
             f"{_listed([f'{name} = {rates[name]:.5g}' for name in names])}; give more start values, such as "
             f"{names[0]} = 0, to choose others"
         )

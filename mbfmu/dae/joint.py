@@ -196,7 +196,7 @@ class JointTree:
                 )
             if path not in self.bodies.coordinates.carried:
                 raise ModelError(
-                    f"a rotor is on '{path}', which has no coordinate of its own as it closes a loop or is no tree "
+                    f"a rotor is on '{path}', which has no coordinate of its own as it closes a loop or is not a tree "
                     "joint: put it on another joint of the loop, or use absolute coordinates (--coordinates absolute)"
                 )
 

@@ -45,7 +45,7 @@ def lagrangian(system: LagrangianSystem, formulas: Mapping[str, str] | None = No
     T, V = ca.SX(read(system.kinetic)), ca.SX(read(system.potential))
     M = ca.hessian(T, v)[0]
     if ca.depends_on(M, v):
-        raise ModelError(f"kinetic of '{system.name}': '{system.kinetic}' is not of degree two in the rates")
+        raise ModelError(f"kinetic of '{system.name}': '{system.kinetic}' is not of degree two in the velocities")
     Phi, rows = _column(read(text) for text in system.position), _velocity_rows(system, read)
 
     # Generalised forces without a potential: inputs, dissipation and contacts
@@ -131,12 +131,12 @@ def _velocity_rows(system: LagrangianSystem, read: _Read) -> SX:
     """Return the constraints on rates G v + g, shape (k,).
 
     Raises:
-        ModelError: one is not linear in the rates.
+        ModelError: one is not linear in the velocities.
     """
     rows = _column(read(text) for text in system.velocity)
     for index, text in enumerate(system.velocity):
         if ca.depends_on(ca.jacobian(rows[index], read.v), read.v):
-            raise ModelError(f"velocity of '{system.name}': '{text}' is not linear in the rates")
+            raise ModelError(f"velocity of '{system.name}': '{text}' is not linear in the velocities")
     return rows
 
 
@@ -222,7 +222,7 @@ class _Contacts:
         for j, item in enumerate(self._rubbing):
             if ca.depends_on(ca.jacobian(self._slip[j], v), v):
                 raise ModelError(
-                    f"contact '{item.name}' of '{system.name}': slip = '{item.slip}' is not linear in the rates"
+                    f"contact '{item.name}' of '{system.name}': slip = '{item.slip}' is not linear in the velocities"
                 )
         # Normal forces of frictions without a gap; those that change along the motion keep their sign
         normals = [ca.SX(0 if item.gap else read(item.normal)) for item in self._rubbing]
@@ -323,7 +323,7 @@ def _resolved(item: Parameter, table: Mapping[str, Parameter], symbols: Mapping[
     if item.name in symbols:
         return symbols[item.name]
     if item.name in chain:
-        raise ModelError(f"parameters are defined in a circle: {' -> '.join([*chain, item.name])}")
+        raise ModelError(f"parameters are defined in a cycle: {' -> '.join([*chain, item.name])}")
     deeper = (*chain, item.name)
     return Expression(str(item.value)).evaluate(lambda name: _resolved(table[name], table, symbols, deeper))
 
@@ -362,7 +362,7 @@ def _outputs(
         ]
         values += [q[index], v[index], a[index]]
     residuals = [ca.norm_inf(ca.densify(rows)) if rows.numel() else ca.SX(0) for rows in (Phi, rates)]
-    text = "largest residual of the constraints on the"
+    text = "maximum constraint residual of the"
     signals += [
         Signal("energy.total", "J", "kinetic and potential energy", "output"),
         Signal("energy.kinetic", "J", "kinetic energy"),

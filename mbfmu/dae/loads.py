@@ -117,7 +117,7 @@ class _Collection:
         for index, (motion, rate) in enumerate(zip(equations.motion, equations.rates, strict=True)):
             names = labels(f"{path}.{motion.effort}", rate)
             effort = ca.vertcat(*(ca.SX.sym(name) for name in names))
-            text = f"effort of the drive on {path}.{motion.position}"
+            text = f"{motion.effort_kind} of the drive on {path}.{motion.position}"
             self._signals += [Signal(name, motion.effort_unit, text, "input") for name in names]
             self._symbols.append(effort)
             acting = self.bodies.acting(f"{path}.{motion.effort}", effort)

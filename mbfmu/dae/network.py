@@ -350,7 +350,8 @@ class _Signals:
                     names = list(way)
                     circle = " -> ".join([following, *reversed(names[names.index(following) :])])
                     raise ModelError(
-                        f"signals go in a circle: {circle}; break it by a block with a state, such as a filter, or by "
+                        f"signals form an algebraic loop: {circle}; break it by a block with a state, such as a "
+                        "filter, or by "
                         "one that is sampled and uses previous(...)"
                     )
                 else:

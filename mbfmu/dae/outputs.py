@@ -136,7 +136,7 @@ def _coupling_efforts(bodies: Bodies, table: "_Table", lambda_: SX, a: SX) -> di
         for index, joint in enumerate(joints):
             total[joint][0] += efforts[index]
         first = bodies.axes[joints[0]].motion[0]
-        text, effort = f"effort of the coupling on {joints[0]}.{first.position}", efforts[0]
+        text, effort = f"{first.effort_kind} of the coupling on {joints[0]}.{first.position}", efforts[0]
         for lent in coupling.inertias(bodies.values[path])[:1]:
             effort -= lent * bodies.ddot(bodies.axes[joints[0]].rates[0], a)
         table.add(f"{path}.{first.effort}", first.effort_unit, text, effort, "output", reaction_of=path)
@@ -241,7 +241,7 @@ def _force_outputs(bodies: Bodies, table: "_Table", acting: Loads, a: SX) -> Non
             axis = bodies.axes[joint].motion[0]
             if axis.effort not in taken:
                 text, exerted, inertia = (
-                    f"effort on {joint}.{axis.position}",
+                    f"{axis.effort_kind} on {joint}.{axis.position}",
                     acting.exerted[path],
                     component.inertia(p),
                 )
@@ -301,7 +301,7 @@ def _monitors(bodies: Bodies, table: "_Table", T: SX, V: SX, Phi: SX, velocity_r
     table.add("energy.kinetic", "J", "kinetic energy", T)
     table.add("energy.potential", "J", "potential energy", V)
     rates = ca.vertcat(bodies.dot(Phi), velocity_rows)
-    residual = "largest residual of the constraints on the"
+    residual = "maximum constraint residual of the"
     table.add("constraint.position", "1", f"{residual} coordinates", _largest(Phi), "output")
     table.add("constraint.velocity", "1", f"{residual} velocities", _largest(rates), "output")
     table.add("momentum.linear", "N.s", "linear momentum, resolved in the world frame", linear)

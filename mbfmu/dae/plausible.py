@@ -64,7 +64,7 @@ def unit_fault(unit: str) -> str:
         if word not in KNOWN:
             meant = next((symbol for symbol, names in NAMES.items() if word.lower() in names.split()), "")
             return (
-                f"is no symbol; did you mean '{unit.replace(word, meant)}'?"
+                f"is not a symbol; did you mean '{unit.replace(word, meant)}'?"
                 if meant
                 else (f"has no known symbol '{word}': write symbols of the SI, such as m, kg, N.m/rad")
             )

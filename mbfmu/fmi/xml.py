@@ -43,7 +43,7 @@ def parse_description(data: bytes) -> tuple[Any, Fault | None]:
     except etree.LxmlError as error:
         return None, Fault(XML, f"not well-formed XML: {error}", getattr(error, "lineno", None))
     if root.getroottree().docinfo.doctype:
-        return None, Fault(DOCTYPE, "entities have no place here; remove the document type")
+        return None, Fault(DOCTYPE, "entities are not allowed; remove the document type")
     version = root.get("fmiVersion")
     if version not in VERSIONS:
         text = f"the FMU is of FMI {version}: judged are FMI {' and '.join(VERSIONS)}"

@@ -12,9 +12,9 @@ from mbfmu.fmi.annotations import add_derivatives
 from mbfmu.fmu.interface import Interface, Variable
 
 LOG_CATEGORIES = {
-    "logStatusWarning": "values that were refused, and what is unusual",
+    "logStatusWarning": "values that were rejected, and what is unusual",
     "logStatusDiscard": "steps that could not be done, with time, residual and remedy",
-    "logStatusError": "calls that were refused, with the reason",
+    "logStatusError": "calls that were rejected, with the reason",
     "logAll": "all messages",
 }
 NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

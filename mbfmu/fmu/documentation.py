@@ -72,7 +72,7 @@ def documentation(
         ("needs", family.needs),
         ("source", family.source),
         ("longest step", f"{prepared.step:g} s (parameter solver.step)"),
-        ("tolerance", f"{prepared.tolerance:g} (parameter solver.tolerance; 0: equal steps)"),
+        ("tolerance", f"{prepared.tolerance:g} (parameter solver.tolerance; 0: a fixed step size)"),
     ]
     if interface.exchange:
         method = [

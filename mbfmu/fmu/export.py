@@ -87,7 +87,7 @@ class ExportArguments:
     stepper: Annotated[str | Choice | None, settings.STEPPER] = None
     options: Annotated[Mapping[str, Any] | None, settings.OPTIONS] = None
     step: Annotated[float, Described("default of solver.step", unit="s")] = 1e-3
-    tolerance: Annotated[float, Described("default of solver.tolerance; 0: equal steps")] = 0.0
+    tolerance: Annotated[float, Described("default of solver.tolerance; 0: a fixed step size")] = 0.0
     stop: Annotated[float, Described("default stop time", unit="s")] = 10.0
     coordinates: Annotated[str | None, settings.COORDINATES] = None
     energy_balance: Annotated[bool, settings.ENERGY_BALANCE] = False
@@ -107,7 +107,7 @@ class ExportArguments:
             "the master's own integrates the equations instead of a stepper (native only); ``both``: a binary for "
             "each; ``inverse``: co-simulation in which coordinates, rates and accelerations of all joints are "
             "inputs, efforts of the drives and reactions are outputs (for trees of joints with one axis each, all "
-            "of them driven). ``c`` is no FMU: the step as plain C99 for a controller, in a .zip file"
+            "of them driven). ``c`` is not an FMU: the step as plain C99 for a controller, in a .zip file"
         ),
     ] = "cs"
     backend: Annotated[
@@ -296,7 +296,7 @@ def _check_stepping(request: ExportArguments) -> None:
     """
     native = request.backend == "native" or request.kind == PLAIN
     if request.kind == PLAIN and request.tolerance:
-        raise UsageError("plain C takes equal steps: leave the tolerance out")
+        raise UsageError("plain C takes a fixed step size: leave the tolerance out")
     if request.real_time is not None and (not native or request.real_time < 1):
         raise UsageError("real time needs the native back end, and at least one correction: --backend native")
     if request.real_time and request.tolerance:

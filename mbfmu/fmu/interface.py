@@ -46,7 +46,7 @@ STATE, RATE, INDICATOR = EXCHANGED = ("state", "rate", "indicator")
 """Kinds of variables beside these in a kernel for model exchange: entries of [q; v; z], of its time derivative, and of
 the guards as a solver sees them, which are variables in FMI 3.0 alone."""
 
-SHAPING = "constraints, places of bodies or times of sampling depend on it; use reset"
+SHAPING = "constraints, positions of bodies or sampling instants depend on it; use reset"
 HIDDEN = (
     "the stepper '{stepper}' keeps momenta, which depend on it; use reset, or export with a stepper that keeps "
     "velocities, such as 'projected'"
@@ -134,7 +134,7 @@ class Watched:
     Args:
         constant: the output that only errors of the steps change.
         energies: indices of that output, of the kinetic and of the potential energy; empty: it has none.
-        residual: index of the largest residual of the constraints on the coordinates; None: there is none.
+        residual: index of the maximum constraint residual of the coordinates; None: there is none.
         limit: product of a step and a rate, rad, from which on errors of the stepper grow; None: it is not watched.
         states: coordinates and first-order states, with their usual sizes.
         errors: the quantities whose errors are estimated; None: there is no estimate.
@@ -368,9 +368,10 @@ def _report(corrections: int, watched: Watched) -> Signal | None:
 def _settings(prepared: Prepared, corrections: int, kinds: Sequence[str]) -> tuple[ParameterSignal, ...]:
     """Return the parameters of the solver for some uses, in the order of their vector."""
     scheme = prepared.scheme
-    longest = "longest step of the stepper; without a tolerance a communication step is divided into equal steps"
+    longest = "maximum step size of the stepper; without a tolerance a communication step is divided into equal steps"
     error = (
-        "error that a second of motion may add to coordinates and rates, relative to 1 and their size; 0: equal steps"
+        "error that a second of motion may add to coordinates and velocities, relative to 1 and their size; "
+        "0: a fixed step size"
     )
     loosest = 0.0 if scheme.multistep or corrections else LARGEST_TOLERANCE  # chosen steps are not bounded work
     drift = (

@@ -288,7 +288,7 @@ def _check_names(components: Mapping[str, str | os.PathLike[str]]) -> None:
     seen: dict[str, str] = {}
     for name in components:
         if not NAME.fullmatch(name):
-            raise UsageError(f"'{name}' is no name for a component (letters, digits, _): give it one by NAME=PATH")
+            raise UsageError(f"'{name}' is not a name for a component (letters, digits, _): give it one by NAME=PATH")
         other = seen.setdefault(name.lower(), name)
         if other != name:
             raise UsageError(f"components '{other}' and '{name}' differ by capitals only: give one a name by NAME=PATH")

@@ -194,7 +194,7 @@ class Facts(NamedTuple):
             sizes = [_part(values[item.place], item.usual) for item in items]
             if sizes and (size := max(sizes)) > FAR:
                 item = items[sizes.index(size)]
-                clause = "is not finite" if math.isinf(size) else f"is {size:.2g} times its usual size"
+                clause = "is not finite" if math.isinf(size) else f"is {size:.2g} times its typical size"
                 return f"; {kind}{item.shown(values[item.place])} {clause}"
         pushed = max(self.forces, key=lambda item: abs(y[item.place]), default=None)
         if pushed and y[pushed.place]:
@@ -207,7 +207,7 @@ class Facts(NamedTuple):
             return ""
         item = self.states[rates.index(fastest)]
         rate = _with_unit(y[item.rate], item.rate_unit)
-        return f"; {item.shown(y[item.place])} changes fastest for its usual size, at {rate}"
+        return f"; {item.shown(y[item.place])} changes fastest for its typical size, at {rate}"
 
     def message(self, status: Status, suspect: str = "") -> str:
         """Return a sentence that says what failed, where, and what to do.

@@ -243,4 +243,4 @@ def _refuse_circles(texts: Mapping[str, str]) -> None:
     try:
         graphlib.TopologicalSorter(users).prepare()
     except graphlib.CycleError as error:
-        raise ModelError(f"quantities are defined in a circle: {' -> '.join(error.args[1])}") from None
+        raise ModelError(f"quantities are defined in a cycle: {' -> '.join(error.args[1])}") from None

@@ -128,7 +128,7 @@ class Contact(Description):
             text = getattr(self, label)
             if not isinstance(text, str):
                 raise ModelError(
-                    f"contact '{self.name}': {label} = {text!r} is no text: give an expression, such as \"x\""
+                    f"contact '{self.name}': {label} = {text!r} is not text: give an expression, such as \"x\""
                 )
         for label in ("unit", "slip_unit"):
             if getattr(self, label) not in UNITS:

@@ -17,8 +17,8 @@ PLURALS = {"coordinate": "coordinates", "rate": "rates"}
 """Plurals of kinds of quantities."""
 REMEDIES = {
     "kinetic": "give what moves in time a coordinate of its own, and prescribe it by a row of position",
-    "potential": "terms with rates belong in kinetic or dissipation",
-    "position": "an equation of rates belongs in velocity",
+    "potential": "terms with velocities belong in kinetic or dissipation",
+    "position": "an equation of velocities belongs in velocity",
 }
 """Remedies for an energy or a constraint that depends on what it cannot depend on."""
 

@@ -159,7 +159,7 @@ def _with_choices(mechanism: Mechanism, choices: tuple[str, ...]) -> Mechanism:
     for name in choices:
         if name not in known:
             raise UnknownNameError(
-                f"'{name}' is no coordinate with a start value that could be met or a guess; {nearest(name, known)}"
+                f"'{name}' is not a coordinate with a start value that could be met or a guess; {nearest(name, known)}"
             )
         text = f"whether the start value of {name} is met: 1; 0: it is a guess, where the search for the start begins"
         if FIXED + name in entries:
@@ -441,7 +441,7 @@ def _check_wires(mechanism: Mechanism) -> None:
         for label, value in (("factor", item.scale), ("offset", item.offset)):
             constant_value = float(ca.DM(ca.evalf(in_scope(mechanism, f"{where}: {label}", value, prefix, {}))))
             if not math.isfinite(constant_value):
-                raise ValueRangeError(f"{where}: {label} = {value!r} is {constant_value}: mend it or its parameters")
+                raise ValueRangeError(f"{where}: {label} = {value!r} is {constant_value}: correct it or its parameters")
 
 
 def _check_numbers(mechanism: Mechanism) -> None:
@@ -487,7 +487,7 @@ def _numeric(mechanism: Mechanism, entry: Entry, known: dict[str, SX]) -> None:
     expression = resolve(mechanism, entry, {}, known=known)
     value = float(expression if expression.is_constant() else ca.DM(ca.evalf(expression)))
     if not math.isfinite(value):
-        raise ValueRangeError(f"{entry.name} = {entry.value} is {value}: mend the expression or its parameters")
+        raise ValueRangeError(f"{entry.name} = {entry.value} is {value}: correct the expression or its parameters")
     if not entry.quantity.min <= value <= entry.quantity.max:
         raise ValueRangeError(f"{entry.name} = {value:g} is outside its bounds {entry.quantity.bounds}")
 
@@ -515,7 +515,7 @@ def resolve(
     if entry.free:
         return symbols[entry.name] if entry.name in symbols else ca.SX(float(entry.value))
     if entry.name in chain:
-        raise ExpressionError(f"parameters are defined in a circle: {' -> '.join([*chain, entry.name])}")
+        raise ExpressionError(f"parameters are defined in a cycle: {' -> '.join([*chain, entry.name])}")
     known = {} if known is None else known
     if entry.name not in known:
         way = (*chain, entry.name)

@@ -43,5 +43,5 @@ def _format(path: Path) -> ModelFormat:
     """Return the format of a robot's description."""
     row = format_of(path)
     if row is None or not row.robot:
-        raise UsageError(f"'{path}' is no robot's description: options of robots go with {', '.join(ROBOTS)} files")
+        raise UsageError(f"'{path}' is not a robot's description: options of robots go with {', '.join(ROBOTS)} files")
     return row

@@ -13,8 +13,8 @@ from mbfmu.model.expression import Expression
 SHORTEST_PERIOD = 1e-9
 """Shortest period of a sampled block, s."""
 TIMING = {
-    "period": QuantityField("s", "interval between two samplings", min=SHORTEST_PERIOD),
-    "offset": QuantityField("s", "time of the first sampling", min=0.0),
+    "period": QuantityField("s", "interval between two sampling instants", min=SHORTEST_PERIOD),
+    "offset": QuantityField("s", "time of the first sampling instant", min=0.0),
 }
 """Units and bounds of period and offset."""
 
@@ -30,7 +30,7 @@ class Sampled(Description):
     Args:
         block: the block; it has no states with rates.
         period: interval, s: a number, or an expression of the block's parameters.
-        offset: time of the first sampling, s, likewise.
+        offset: time of the first sampling instant, s, likewise.
 
     Raises:
         ModelError: the block has states with rates.
@@ -55,7 +55,8 @@ class Sampled(Description):
         if self.block.states:
             state = self.block.states[0].name
             raise ModelError(
-                f"sampled block '{name}' has the rate der({state}), but nothing moves between two samplings: write "
+                f"sampled block '{name}' has the rate der({state}), but nothing moves between two sampling "
+                "instants: write "
                 f"a difference equation, such as {state} = previous({state}) + period*rate"
             )
 

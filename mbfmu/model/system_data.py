@@ -275,14 +275,14 @@ class SystemData(Description):
                 return replace(self, components=tuple(new if i is item else i for i in self.components))
         within = full.removesuffix(name)
         known = [within + item for item in self.values()]
-        raise UnknownNameError(f"'{full}' is no parameter or start value of '{self.name}'; {nearest(full, known)}")
+        raise UnknownNameError(f"'{self.name}' has no parameter or start value '{full}'; {nearest(full, known)}")
 
     def _with_inner(self: Kind, name: str, inner: Component, value: Any, full: str) -> Kind:
         """Return the system with a start value of a component inside a composite, or with that freed."""
         label = name.rpartition(".")[2]
         if name not in self._inner_names_of(name):
             component_with(inner, label, value, full)  # refuses a name that is not there
-            raise UnknownNameError(f"'{full}' is no start value; {nearest(full, self.start_values())}")
+            raise UnknownNameError(f"'{full}' is not a start value; {nearest(full, self.start_values())}")
         starts = {key: entry for key, entry in self.inner_starts.items() if key != name}
         if value is not FREED:
             starts[name] = value

@@ -25,7 +25,7 @@ def replace_values(system: T, values: Mapping[str, Any], places: Mapping[str, tu
     for name, value in values.items():
         if name not in places:
             raise UnknownNameError(
-                f"'{name}' is no parameter or start value of '{replaced.name}'; {nearest(name, places)}"
+                f"'{replaced.name}' has no parameter or start value '{name}'; {nearest(name, places)}"
             )
         group, entry, field = places[name]
         entries = (replace(item, **{field: value}) if item.name == entry else item for item in getattr(replaced, group))

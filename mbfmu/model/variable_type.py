@@ -69,7 +69,7 @@ def _check_items(name: str, type: VariableType, items: tuple[str, ...]) -> None:
         raise ValueRangeError(f"'{name}' is of type {type}, which has no items: give it type=\"Integer\"")
     wrong = [item for item in items if not isinstance(item, str) or not item.strip() or item != " ".join(item.split())]
     if wrong or len(set(items)) < len(items):
-        fault = f"{wrong[0]!r} is no name" if wrong else "two have the same name"
+        fault = f"{wrong[0]!r} is not a name" if wrong else "two have the same name"
         raise ValueRangeError(
             f"'{name}': of the items {items}, {fault}; give each value 0, 1, 2, ... a name of its own"
         )

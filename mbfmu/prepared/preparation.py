@@ -18,7 +18,9 @@ class Preparation:
     stepper: Annotated[str | Choice | None, STEPPER]
     options: Annotated[Mapping[str, Any] | None, OPTIONS]
     step: Annotated[float, Described("default of solver.step", unit="s", check=check_step)]
-    tolerance: Annotated[float, Described("default of solver.tolerance; 0: equal steps", check=check_tolerance)] = 0.0
+    tolerance: Annotated[
+        float, Described("default of solver.tolerance; 0: a fixed step size", check=check_tolerance)
+    ] = 0.0
     coordinates: Annotated[str | None, COORDINATES] = None
     formulas: Annotated[
         Mapping[str, str] | None,

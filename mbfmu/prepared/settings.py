@@ -46,7 +46,8 @@ def check_tolerance(tolerance: float) -> None:
     """Raise a UsageError if a tolerance is not one with which steps are equal or chosen."""
     if not 0 <= tolerance <= LARGEST_TOLERANCE:
         raise UsageError(
-            f"the tolerance is {tolerance}; it must be 0 (equal steps) or at most {LARGEST_TOLERANCE:g}, such as 1e-6"
+            f"the tolerance is {tolerance}; it must be 0 (a fixed step size) or at most {LARGEST_TOLERANCE:g}, "
+            "such as 1e-6"
         )
 
 
@@ -75,14 +76,15 @@ STEPPER = Described(
 )
 OPTIONS = Described("options of the stepper", option="--option K=V", help="option of the stepper; may be repeated")
 STEP_LENGTH = Described(
-    "longest step of the stepper",
+    "maximum step size of the stepper",
     unit="s",
     more=" (default 0.001, or the step of the .fmu)",
     option="--step H",
     check=check_step,
 )
 TOLERANCE = Described(
-    "error that a second of motion may add, relative to 1 and the size of coordinates and rates; the steps are then "
+    "error that a second of motion may add, relative to 1 and the size of coordinates and velocities; the steps "
+    "are then "
     "chosen, up to `step`. None or 0: equal steps (None: the tolerance of the .fmu). Of an .fmu for model exchange: "
     "the relative tolerance of the solver",
     option="--tolerance TOL",
@@ -167,7 +169,7 @@ KIND = Described(
 VALIDATE = Described(
     "whether an .fmu whose description breaks the XML schema is an error",
     option="--validate/--no-validate",
-    help="refuse an .fmu whose description breaks the XML schema, or run it all the same",
+    help="reject an .fmu whose description breaks the XML schema, or run it all the same",
 )
 PROGRESS = Described("called with the fraction done")
 

@@ -333,4 +333,4 @@ def _check(coupling: CoupleArguments) -> None:
     if passes < 1:
         raise UsageError(f"passes = {passes}: each step is done at least once")
     if not 0 <= coupling.tolerance < 1:
-        raise UsageError(f"the tolerance is {coupling.tolerance}; it is 0 (equal steps) or below 1, such as 1e-6")
+        raise UsageError(f"the tolerance is {coupling.tolerance}; it is 0 (a fixed step size) or below 1, such as 1e-6")

@@ -112,7 +112,9 @@ class CoupledSignals:
         row, column = int(beyond[0]), int(np.nan_to_num(sizes[beyond[0]], nan=math.inf).argmax())
         item = self.signals[column]
         shown = f"{item.name} = {values[row, column]:.3g} {item.unit}".rstrip()
-        return (f"at t = {times[row]:.6g} s {shown}, far beyond its usual size {item.nominal:g}: take a shorter step",)
+        return (
+            f"at t = {times[row]:.6g} s {shown}, far beyond its typical size {item.nominal:g}: take a shorter step",
+        )
 
 
 class ReturnError(MbfmuError):
@@ -210,7 +212,7 @@ class Halves:
             if values.tobytes() != wanted.tobytes():
                 changed = np.flatnonzero((values != wanted[: len(values)]).any(axis=0))
                 part, name = self._ends[int(changed[0]) if changed.size else 0]
-                raise ReturnError(f"{part.name}.{name} goes on differently after a return to a saved state")
+                raise ReturnError(f"{part.name}.{name} continues differently after a return to a saved state")
 
     def _compared(self, first: int, length: int) -> list[Segment]:
         """Return what halves of steps change, as far as they do not fail."""

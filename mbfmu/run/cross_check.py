@@ -196,7 +196,9 @@ def _numbers(description: Any, inputs: Mapping[str, InputValue], hold: bool) -> 
     """
     texts, rest = worded(description, inputs)
     for name in texts:
-        raise UsageError(f"input {name} is a text, and a cross-check table holds numbers alone: leave it at its start")
+        raise UsageError(
+            f"input {name} is a text, and a cross-check table holds only numbers: leave it at its start value"
+        )
     return courses(rest, hold)
 
 

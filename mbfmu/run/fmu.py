@@ -61,7 +61,7 @@ def read_fmu(path: Path, content: bytes | None = None, *, kind: str | None = Non
     except Exception as error:  # noqa: BLE001 - FMPy raises plain Exceptions
         raise FmuError(f"'{path}' is not an FMU that FMPy can read: {one_line(str(error))}") from None
     if description.coSimulation is None and description.modelExchange is None:
-        raise FmuError(f"'{path}' is for scheduled execution alone: have its tool export it for co-simulation")
+        raise FmuError(f"'{path}' is only for scheduled execution: have its tool export it for co-simulation")
     if kind is not None:
         _reduce(path, description, kind)
     return description

@@ -125,7 +125,7 @@ def _error_notices(error: RunError, chosen: bool) -> tuple[str, ...]:
 
 
 def _size_notices(outline: Outline, points: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> tuple[str, ...]:
-    """Return a notice on the first state that is absurdly large, `HOPELESS` times its usual size.
+    """Return a notice on the first state that is absurdly large, `HOPELESS` times its typical size.
 
     Args:
         outline: the model.
@@ -141,7 +141,7 @@ def _size_notices(outline: Outline, points: npt.NDArray[np.float64], y: npt.NDAr
     row = int(beyond[0])
     worst = outline.states[int(sizes[row].argmax())]
     value = float(y[row, worst.place])
-    size = f"{worst.shown(value)} is {abs(value) / worst.usual:.2g} times its usual size"
+    size = f"{worst.shown(value)} is {abs(value) / worst.usual:.2g} times its typical size"
     return (f"at t = {points[row]:.6g} s {size}; check inputs and parameters, or take other steps",)
 
 

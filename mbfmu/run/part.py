@@ -154,7 +154,7 @@ class CoupledFmu:
 
     def restore(self, state: Any) -> None:
         """Restore a state."""
-        self._call("a state of its own", self.slave.setFMUState, state)
+        self._call("a separate state", self.slave.setFMUState, state)
 
     def forget(self, state: Any) -> None:
         """Free a state."""

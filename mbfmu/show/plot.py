@@ -89,7 +89,7 @@ def plot_result(result: Result, path: str | os.PathLike[str] | None, title: str 
     most = MOST_CHOSEN if result.chosen else MOST
     drawn = [(label, curves) for label, curves in _panels(result) if curves]
     if not drawn:
-        raise UsageError("there is nothing to draw: all coordinates, rates and inputs are zero")
+        raise UsageError("there is nothing to draw: all coordinates, velocities and inputs are zero")
     heights = [max(1.9, 0.22 * min(len(curves), most + 1)) for _, curves in drawn]
     figure = Picture(figsize=(10, sum(heights) + 0.6), layout="constrained")
     rows = figure.subplots(len(drawn), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
@@ -414,5 +414,5 @@ def picture_format(path: str | os.PathLike[str]) -> str:
     """
     kind = Path(path).suffix.removeprefix(".").lower()
     if kind not in FORMATS:
-        raise UsageError(f"'{os.fspath(path)}': a picture ends in .png, .svg or .pdf")
+        raise UsageError(f"'{os.fspath(path)}': a figure ends in .png, .svg or .pdf")
     return kind

@@ -26,7 +26,7 @@ def acados_model(equations: EquationFunctions, name: str) -> Any:
 def acados_fields(equations: EquationFunctions, name: str) -> dict[str, Any]:
     """Return the fields by name, see `ModelEquations.acados_fields`."""
     if not name.isidentifier():
-        raise UsageError(f"'{name}' is no name of a model of acados: letters, digits and underscores only")
+        raise UsageError(f"'{name}' is not a name of a model of acados: letters, digits and underscores only")
     sizes, names = equations.sizes, equations.names
     x, xdot, z, u, p = (
         ca.SX.sym(label, sizes[size])

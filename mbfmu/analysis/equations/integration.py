@@ -42,7 +42,7 @@ def integrated(equations: EquationFunctions, stop: float, step: float, inputs: M
     dae = equations.dae
     refuse_switched(dae, "the integration of the equations alone")
     if dae.n_d or dae.n_held:
-        raise UsageError(f"'{dae.name}' has samplings, which a run handles: take mbfmu.simulate")
+        raise UsageError(f"'{dae.name}' has sampled blocks, which a run handles: use mbfmu.simulate")
     if not (0 < step < math.inf and 0 < stop < math.inf):
         raise UsageError(f"stop = {stop:g} s and step = {step:g} s must be positive numbers")
     known = [item.name for item in dae.inputs]

@@ -49,7 +49,7 @@ def sympy_matrices(function: Any, symbols: dict[str, tuple[str, ...]]) -> tuple[
         else:
             word, order = OPERATIONS.get(code, ("", ()))
             if word not in words:
-                raise UsageError(f"{function.name()} has the operation {casadi_name(code)}, which is no formula")
+                raise UsageError(f"{function.name()} has the operation {casadi_name(code)}, which is not a formula")
             held = [sp.Integer(int(item)) if isinstance(item, float) else values[operands[item]] for item in order]
             values[to[0]] = words[word](*held)
     return tuple(item.applyfunc(sp.simplify) for item in results)

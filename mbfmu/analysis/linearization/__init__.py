@@ -52,7 +52,9 @@ class PointArguments(StateSettings):
     ] = None
     hold: Annotated[
         Mapping[str, float] | None,
-        Described("values that coordinates, rates, states, inputs or other outputs have in the equilibrium, by name"),
+        Described(
+            "values that coordinates, velocities, states, inputs or other outputs have in the equilibrium, by name"
+        ),
     ] = None
     free: Annotated[
         Sequence[str], Described("names of inputs and parameters that are unknown in the equilibrium too")
@@ -75,7 +77,8 @@ class LinearizeArguments(PointArguments):
     states: Annotated[
         Sequence[str],
         Described(
-            "names of the joint coordinates that are states with their rates, as many as there are degrees of freedom; "
+            "names of the joint coordinates that are states with their velocities, as many as there are degrees "
+            "of freedom; "
             "() for a choice by pivoting that prefers driven joints"
         ),
     ] = ()

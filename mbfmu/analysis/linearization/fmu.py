@@ -144,7 +144,7 @@ def _left_out(variables: Collection[Any], differentiated: Collection[str]) -> It
     held = [item.name for item in candidates if item.initial == "exact" and item.name not in known]
     if held:
         yield (
-            f"has states whose time derivatives are no variables ({first_of(held, SHOWN)}), and this form holds them "
+            f"has states whose time derivatives are not variables ({first_of(held, SHOWN)}), and this form holds them "
             "as they are; linearize the model itself"
         )
     if discrete:

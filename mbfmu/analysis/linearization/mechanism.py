@@ -357,7 +357,7 @@ def _with_states(
             raise UnknownNameError(f"{dae.name} has no coordinate '{name}'; {nearest(name, known)}")
     if dae.k:
         raise UsageError(
-            f"{dae.name} has nonholonomic constraints, with fewer rates than coordinates: leave states out"
+            f"{dae.name} has nonholonomic constraints, with fewer velocities than coordinates: leave states out"
         )
     # the usual form with these as further outputs: s = S x, s' = P x, s'' = Q x + D u
     rates = [rate_of[name] for name in states]

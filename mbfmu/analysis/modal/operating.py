@@ -135,7 +135,7 @@ class Machine:
             if not is_steady(dae, point, spin):
                 raise EquilibriumError(
                     f"{dae.name}: the motion that is held changes the linear form in time, as a coordinate moves on "
-                    "which the form depends: take joint coordinates, or hold rates that are zero"
+                    "which the form depends: take joint coordinates, or hold velocities that are zero"
                 )
             self._refuse_periodic(point, spin)
         return Operating(point, spin, told(self.model, problem, solution, self.values, notices), solution)
@@ -179,7 +179,7 @@ class Machine:
                 raise EquilibriumError(
                     f"{self.dae.name}: the linear form changes in time along the steady motion, as something that "
                     "turns or moves on is not alike all round or along its way: eigenvalues at one time say nothing "
-                    "about it; begin with rates that are zero, or take bodies, springs and surfaces that are alike"
+                    "about it; begin with velocities that are zero, or take bodies, springs and surfaces that are alike"
                 )
 
     def linear(self, operating: Operating, chosen: tuple[str, ...] = ()) -> Linear:

@@ -193,7 +193,7 @@ def _refuse_wrapped(dae: Dae, path: Path, motion: Motion) -> None:
             k = int(np.argmax(np.abs(np.diff(values))))
             raise UsageError(
                 f"'{path}': {name} jumps from {values[k]:.4g} to {values[k + 1]:.4g} rad after t = "
-                f"{motion.times[k]:g} s, as angles do that are kept within a turn: let it go on over full turns, as "
+                f"{motion.times[k]:g} s, as angles do that are kept within a turn: let it continue over full turns, as "
                 "numpy.unwrap does"
             )
 

@@ -162,7 +162,7 @@ class _Drives:
         if dae.n_z and ca.depends_on(force, z):
             states = first_of([item.name for item in dae.states])
             raise UsageError(
-                f"'{dae.name}' has forces that depend on states of their own ({states}), which no motion gives"
+                f"'{dae.name}' has forces that depend on separate states ({states}), which no motion gives"
             )
         self.limited = ca.depends_on(B, u)
         """Whether inputs act linearly in a part of their range at most, as those with limits do."""
@@ -191,7 +191,8 @@ class _Drives:
             worst = [dae.coordinates[k] for k in np.argsort(-gap)[:MOST_SAID] if gap[k] > BALANCED * size]
             raise UsageError(
                 f"{dae.name}: nothing drives {', '.join(worst)} as the motion asks for at t = {time:g} s (by "
-                f"{np.max(gap):.3g}): make the joint actuated, name the inputs that drive it as efforts, or leave its "
+                f"{np.max(gap):.3g}): make the joint actuated, name the inputs that drive it as `efforts`, or "
+                "leave its "
                 "motion to the forces"
             )
         # a null space in u leaves efforts open
@@ -201,7 +202,8 @@ class _Drives:
             if free:
                 raise UsageError(
                     f"{dae.name}: the motion does not determine {first_of(free)} at t = {time:g} s: there are more "
-                    "drives than freedoms (name some as efforts), or in this position they do not act on them"
+                    "drives than degrees of freedom (name some as `efforts`), or in this position they do not "
+                    "act on them"
                 )
         # inputs with limits: the balance once more with the force at u itself
         solution, u = solution / length, self.u.copy()
@@ -211,7 +213,7 @@ class _Drives:
             if not np.max(np.abs(left), initial=0.0) <= BALANCED * size:
                 efforts = first_of([f"{dae.inputs[k].name} = {u[k]:.6g}" for k in self.driven])
                 raise UsageError(
-                    f"{dae.name}: at t = {time:g} s the motion asks for {efforts}, where these do not act as they do "
+                    f"{dae.name}: at t = {time:g} s the motion requires {efforts}, where these do not act as they do "
                     "at 0: they are beyond their limits, or do not act linearly"
                 )
         return solution[:m], u

@@ -75,7 +75,7 @@ def kinematics(
     """Return positions, rates and accelerations of all joints and frames, from the motion of the driven axes.
 
     Masses do not count: links may be without. A closed loop stays in the branch in which the start closes it; where the
-    motion passes a singular position, it goes on smoothly, and a notice names the time.
+    motion passes a singular position, it continues smoothly, and a notice names the time.
 
     Args:
         model: the mechanism, a name in models/, or the path of a model file.
@@ -129,7 +129,7 @@ def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
         regularity = _regularity(pose.J, lengths)
         best = max(best, regularity)
         if regularity <= SINGULAR * best:
-            raise _singular(dae, time, pose, "rates and accelerations are not determined")
+            raise _singular(dae, time, pose, "velocities and accelerations are not determined")
         moving = moving_of(linkage, motion, index, pose.q, rest)
         way = _Way(linkage, rest, motion, time, pose, moving.v, moving.a)
         turned = counted_on(dae, rest, turned, pose.q, time)
@@ -144,7 +144,7 @@ def _followed(dae: Dae, motion: Motion, show: tuple[str, ...]) -> Result:
         times = first_of([f"{time:.6g} s" for time in passed], LISTED)
         notices += (
             f"{dae.name}: the motion passes singular positions at t = {times}, where the driven axes do not "
-            "determine the others: it goes on smoothly",
+            "determine the others: it continues smoothly",
         )
     return Result(
         motion.times, names, np.array(rows), {**{item.name: item.unit for item in signals}, REGULARITY: "1"},
@@ -265,7 +265,7 @@ class _Way:
     def _ended(self, time: float, failed: SolvedPose) -> UsageError:
         """Return the error of a motion that does not go on to a time."""
         if failed.closed:
-            return _singular(self.linkage.dae, time, failed, "rates and accelerations are not determined")
+            return _singular(self.linkage.dae, time, failed, "velocities and accelerations are not determined")
         low, high, last = self.begin, time, self.pose
         for _ in range(HALVINGS):
             middle = (low + high) / 2
@@ -274,7 +274,7 @@ class _Way:
                 low, last = middle, there
             else:
                 high = middle
-        return _singular(self.linkage.dae, low, last, "the motion cannot go on beyond it")
+        return _singular(self.linkage.dae, low, last, "the motion cannot continue beyond it")
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def connections(
         numbers = model.nodes_of(name)
         at = np.array(positions.get(name, model.nodes[numbers].mean(axis=0)), dtype=np.float64)
         if at.shape != (3,) or not np.isfinite(at).all():
-            raise UsageError(f"the place of node set '{name}' must be three finite numbers x, y, z")
+            raise UsageError(f"the position of node set '{name}' must be three finite numbers x, y, z")
         dofs = model.of_nodes(numbers)
         X = rigid_motion(model.nodes - at, model.dofs[dofs])
         size = np.sqrt(np.mean(X[:, 3:] ** 2)) or 1.0
@@ -72,9 +72,7 @@ def connections(
             )
         for other in attachments:
             if np.isin(dofs, other.dofs).any():
-                raise UsageError(
-                    f"node sets '{other.name}' and '{name}' share nodes: each frame needs nodes of its own"
-                )
+                raise UsageError(f"node sets '{other.name}' and '{name}' share nodes: each frame needs separate nodes")
         attachments.append(Attachment(name, at, dofs, X, name in averaged))
     return tuple(attachments)
 

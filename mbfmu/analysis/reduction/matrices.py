@@ -52,7 +52,7 @@ def read_matrices(
             raise UsageError(f"'{stiffness}' has mass and nodes in it: leave out --mass and --nodes")
         return _from_npz(stiffness)
     if not mass or not nodes:
-        raise UsageError(f"'{stiffness}' is a matrix alone: give --mass M.mtx and --nodes NODES.csv")
+        raise UsageError(f"'{stiffness}' is only a matrix: give --mass M.mtx and --nodes NODES.csv")
     mass = Path(mass)
     labels, points, sets = _table(Path(nodes))
     texts = [_content(path) for path in (stiffness, mass)]
@@ -113,7 +113,7 @@ def _square(value: Array, name: str, path: Path, n: int) -> csr_matrix:
         raise ModelFileError(f"'{path}': {name} must be square, or rows (row, column, value), not {value.shape}")
     pairs = value[:, :2].astype(np.int64)
     if (pairs != value[:, :2]).any() or pairs.min(initial=0) < 0:
-        raise ModelFileError(f"'{path}': {name} has rows or columns that are no whole numbers from 0")
+        raise ModelFileError(f"'{path}': {name} has rows or columns that are not whole numbers from 0")
     n = n or int(pairs.max(initial=-1)) + 1
     if pairs.max(initial=-1) >= n:
         raise ModelFileError(f"'{path}': {name} has rows or columns beyond the {n} degrees of freedom")
@@ -174,7 +174,7 @@ def _labelled(text: bytes, path: Path, labels: Mapping[int, int]) -> tuple[Numbe
             values.append(float(value))
         except (ValueError, KeyError):
             raise ModelFileError(
-                f"'{path}', line {index}: '{line.strip()[:60]}' is no entry 'node, dof, node, dof, value' of nodes "
+                f"'{path}', line {index}: '{line.strip()[:60]}' is not an entry 'node, dof, node, dof, value' of nodes "
                 "in the table"
             ) from None
     if not values:

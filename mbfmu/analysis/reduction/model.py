@@ -79,7 +79,7 @@ class FiniteElementModel:
         if (forces.max(axis=0) > FREE * carried.max(axis=0)).any():
             raise UsageError(
                 "the stiffness matrix resists a rigid motion: it is held or grounded, or the order of the degrees of "
-                "freedom or the places of the nodes are not those given"
+                "freedom or the positions of the nodes are not those supplied"
             )
         mass = self.rigid[:, :3].T @ self.M @ self.rigid[:, :3]
         if not mass[0, 0] > 0 or abs(mass - mass[0, 0] * np.eye(3)).max() > FREE * mass[0, 0]:

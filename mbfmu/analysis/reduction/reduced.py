@@ -135,7 +135,7 @@ class ReduceArguments:
     ] = ()
     places: Annotated[
         Mapping[str, Sequence[float]] | None,
-        Described("places of frames, m, by the name of their set; the others are at the mean of their nodes"),
+        Described("positions of frames, m, by the name of their set; the others are at the mean of their nodes"),
     ] = None
     free_frames: Annotated[
         bool, Described("whether those modes are of the body with the other frames free, and not held")
@@ -175,7 +175,7 @@ def reduce(request: ReduceArguments) -> Reduction:
         raise UsageError("name a node set that becomes frame_a, where the body is clamped: --interface NODESET")
     positions = dict(request.places or {})
     if strange := sorted({*request.averaged, *positions} - {*interfaces}):
-        raise UsageError(f"node set '{strange[0]}' is no interface")
+        raise UsageError(f"node set '{strange[0]}' is not an interface")
     # the transformation T: nodes of an interface follow its frame
     attachments = connections(model, interfaces, request.averaged, positions)
     T, stay = transformation(model, attachments)

@@ -45,7 +45,7 @@ def stress_points(
     if len(numbers) > MOST_POINTS:
         raise UsageError(
             f"stresses at {len(numbers)} points are too many, as each has seven outputs: name sets of up to "
-            f"{MOST_POINTS} nodes, or places"
+            f"{MOST_POINTS} nodes, or positions"
         )
     nodes = np.array(numbers, dtype=np.int64)
     return StressPoints(tuple(names), model.nodes[nodes] - origin, _stresses(model, nodes, modes))
@@ -101,7 +101,7 @@ def coarse(points: Array, triangles: Numbers, most: int = MOST_CORNERS) -> tuple
 
 def _nearest(model: FiniteElementModel, name: str, point: Sequence[float]) -> Numbers:
     if len(point) != 3 or not np.isfinite(point).all():
-        raise UsageError(f"the place of '{name}' must be three finite numbers x, y, z")
+        raise UsageError(f"the position of '{name}' must be three finite numbers x, y, z")
     return np.atleast_1d(KDTree(model.nodes).query(point)[1]).astype(np.int64)
 
 

@@ -503,7 +503,7 @@ def _with_numbers(system: Model, free: tuple[str, ...], choices: tuple[Any, ...]
     for name in free:
         if name not in known:
             text = nearest(name, known)
-            raise UnknownNameError(f"'{name}' is no parameter or start value of '{system.name}'; {text}")
+            raise UnknownNameError(f"'{system.name}' has no parameter or start value '{name}'; {text}")
     prepared = prepare(system, *choices)
     guesses = {item.name: item.value for item in prepared.outline.starts if item.guess and item.name in free}
     if guesses:
@@ -512,7 +512,8 @@ def _with_numbers(system: Model, free: tuple[str, ...], choices: tuple[Any, ...]
     for name in free:
         if name not in signals or signals[name].type != "Real":
             raise UsageError(
-                f"'{name}' of '{system.name}' is no number that can vary: it is an expression, a start value left out, "
+                f"'{name}' of '{system.name}' is not a number that can vary: it is an expression, a start value "
+                "left out, "
                 "a switch, or it changes the equations; give it a value (--set), or free what it depends on"
             )
     return prepared

@@ -22,7 +22,7 @@ WAITING = 60
 """Longest wait for the first worker of a cluster, s."""
 AHEAD = 3
 """Number of tasks under way for each thread of the workers."""
-LOST = "the connection to the Dask scheduler was lost; the same command goes on from what is done"
+LOST = "the connection to the Dask scheduler was lost; the same command continues from what is done"
 """Message on a scheduler that does not answer any more."""
 TASK = 0.2
 """Intended time of a task, s: short runs are combined, as Dask needs milliseconds for each task."""

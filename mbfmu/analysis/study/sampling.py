@@ -43,7 +43,7 @@ def sample_of(text: int | str) -> Sample:
     method, colon, number = str(text).rpartition(":")
     method = method if colon else RANDOM
     if method not in METHODS or not re.fullmatch(r"\s*\d+\s*", number):
-        raise UsageError(f"'{text}' is no sample: write N or METHOD:N, with a METHOD of {', '.join(METHODS)}")
+        raise UsageError(f"'{text}' is not a sample: write N or METHOD:N, with a METHOD of {', '.join(METHODS)}")
     count = int(number)
     if method in {"sobol", SALTELLI} and (count < 2 or count & (count - 1)):
         raise UsageError(f"'{text}': a Sobol' sequence is balanced at powers of two only, such as {method}:1024")

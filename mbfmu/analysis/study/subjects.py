@@ -367,9 +367,7 @@ def model_subject(
                 f"--input {name}=VALUE"
             )
         if name not in known:
-            raise UnknownNameError(
-                f"'{name}' is no parameter or start value of '{system.name}'; {nearest(name, known)}"
-            )
+            raise UnknownNameError(f"'{system.name}' has no parameter or start value '{name}'; {nearest(name, known)}")
     outline = prepare(system, **choices).outline
     free = outline.settable
     missing = {name: value for name, value in zip(names, first, strict=True) if name not in free}

@@ -41,7 +41,7 @@ class StudyTable:
     def __post_init__(self) -> None:
         format_of(self.path, texts=True)
         if is_stream(self.path):
-            raise UsageError(f"'{self.path}' is no file, which the rows of a study are read from again")
+            raise UsageError(f"'{self.path}' is not a file, which the rows of a study are read from again")
         if twice := [name for name in self.columns if self.columns.count(name) > 1]:
             raise UsageError(f"two columns of '{self.path}' are named '{twice[0]}': take another label for the measure")
 

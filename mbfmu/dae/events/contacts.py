@@ -170,7 +170,7 @@ def _switches(
 
     expressions = [*(item.value for item in gaps), *(item.slide for item in slips)]
     if ca.depends_on(ca.vertcat(*expressions), v):
-        raise ModelError(f"{bodies.mechanism.name}: a gap or slide depends on velocities; state it by places alone")
+        raise ModelError(f"{bodies.mechanism.name}: a gap or slide depends on velocities; state it by positions only")
     speed, N = ca.SX.sym("speed", len(slips)), ca.SX.sym("N", len(slips))
     causes = [q, v, z, shown.a, shown.lambda_, u, p, t]
     paths = {*(item.signal.name for item in gaps), *(item.signal.name for item in slips), "events"}

@@ -553,7 +553,7 @@ class _Switched:
             for k, label in zip(group, labels(group), strict=True):
                 add(f"{item.name}.slip{label}", f"{item.unit}/s", "slip rate", rows.slip[k], kind="output")
             for k, label in zip(group, labels(group), strict=True):
-                text = "friction, along the slip rate"
+                text = "friction, along the slip velocity"
                 add(f"{item.name}.f_t{label}", EFFORTS[item.unit], text, forces[self.r_N + k], kind="output")
             add(f"{item.name}.sticks", "1", "whether it sticks", modes.sticks[j], kind="output", type="Boolean")
         add(COUNT, "1", "number of events since the start", modes.count, kind="output", type="Integer")

@@ -18,8 +18,8 @@ from mbfmu.dae.signals import Signal, StateSignal
 from mbfmu.model.frame import SX
 
 RESIDUALS = (
-    ("contacts.signorini", "1", "largest residual of the law of normal impulses in the last step, in rates"),
-    ("contacts.coulomb", "1", "largest excess of a friction over its limit in the last step, in rates"),
+    ("contacts.signorini", "1", "maximum residual of the law of normal impulses in the last step, as a velocity"),
+    ("contacts.coulomb", "1", "maximum excess of a friction over its limit in the last step, as a velocity"),
     ("contacts.dissipation", "J", "largest lack of dissipation of a friction in the last step"),
 )
 """Name, unit and text of the residuals of the laws of contact."""
@@ -120,7 +120,7 @@ def _outputs(switches: Switches, forces: list[StateSignal], rows: Rows, values: 
         add(forces[i].name, forces[i].unit, "mean force of the gap over the last step", values[i])
     for j, (item, end) in enumerate(_rates(switches)):
         add(f"{item.name}.slip{end}", f"{item.unit}/s", "slip rate", rows.slip[j])
-        text, index = "mean friction over the last step, along the slip rate", len(switches.gaps) + j
+        text, index = "mean friction over the last step, along the slip velocity", len(switches.gaps) + j
         add(forces[index].name, forces[index].unit, text, values[index])
     for index, (name, unit, text) in enumerate(RESIDUALS, len(forces)):
         add(name, unit, text, values[index])

@@ -78,7 +78,7 @@ def write_modelica(
 
 def _check_name(name: str, advice: str) -> None:
     if identifier(name) != name:
-        raise UsageError(f"'{name}' is no name for a Modelica package (letters, digits, _): {advice}")
+        raise UsageError(f"'{name}' is not a name for a Modelica package (letters, digits, _): {advice}")
 
 
 def _title(fmus: Mapping[str, OuterFmu]) -> str:

@@ -550,7 +550,7 @@ static void judge_error(struct core *m) {
 }
 #endif
 
-/* Tell once if a state is absurdly large, far beyond its usual size. */
+/* Tell once if a state is absurdly large, far beyond its typical size. */
 static void judge_sizes(struct core *m) {
     struct text t = {"", 0};
     if (m->told_size) return;
@@ -559,7 +559,7 @@ static void judge_sizes(struct core *m) {
         m->told_size = 1;
         add_quantity(&t, q, m->y[q->place]);
         core_say(&m->host, NOTED,
-                 "%s is %.2g times its usual size; check inputs and parameters, or take other steps (said once, at "
+                 "%s is %.2g times its typical size; check inputs and parameters, or take other steps (said once, at "
                  "t = %.9g s)",
                  t.all, fabs(m->y[q->place]) / q->usual, m->now.time);
         return;

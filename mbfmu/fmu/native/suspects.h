@@ -78,7 +78,7 @@ static int add_far(struct text *t, const char *kind, const struct quantity *all,
     add(t, "; %s", kind);
     add_quantity(t, worst, values[worst->place]);
     if (isinf(size)) add(t, " is not finite");
-    else add(t, " is %.2g times its usual size", size);
+    else add(t, " is %.2g times its typical size", size);
     return 1;
 }
 
@@ -116,7 +116,7 @@ static void add_suspect(struct text *t, const double *u, const double *states, c
             rate = part_of(rates[q->rate], q->usual);
         }
     if (!fastest) return;
-    add_clause(t, fastest, states, " changes fastest for its usual size, at ");
+    add_clause(t, fastest, states, " changes fastest for its typical size, at ");
     add_with_unit(t, rates[fastest->rate], fastest->rate_unit);
 }
 

@@ -204,7 +204,9 @@ def _processor() -> str:
 def remedy() -> str:
     """Return how to get a C compiler."""
     named = os.environ.get("CC") if sys.platform != "win32" else None
-    cause = f"the environment variable CC is '{named}', which is no program: change or unset it, or " if named else ""
+    cause = (
+        f"the environment variable CC is '{named}', which is not a program: change or unset it, or " if named else ""
+    )
     return f"{cause}{REMEDIES.get(sys.platform, 'install gcc, clang or zig')}: {extras.command('cross')}"
 
 
@@ -244,7 +246,7 @@ def _level() -> str:
     """Return the flag of the level of optimisation that the environment asks for; empty without."""
     level = os.environ.get(LEVEL, "")
     if level not in {"", "0", "1", "2", "3"}:
-        raise UsageError(f"{LEVEL} is '{level}', which is no level of optimisation: set it to 0, 1, 2 or 3")
+        raise UsageError(f"{LEVEL} is '{level}', which is not a level of optimisation: set it to 0, 1, 2 or 3")
     return level and f"-O{level}"
 
 

@@ -89,7 +89,7 @@ class FlexibleLine(Composite):
             if not 0 < xi < 1 or abs(xi * count - round(xi * count)) > 1e-9:
                 raise ValueRangeError(
                     f"{self.name}.at = {self.at!r}: {xi!r} is not at a node between the ends: the nodes are at "
-                    f"multiples of 1/{count} of the length, so choose another number of elements or another place"
+                    f"multiples of 1/{count} of the length, so choose another number of elements or another position"
                 )
         super().__post_init__()
 

@@ -110,7 +110,7 @@ class ModalData:
             if value.shape != shape:
                 raise ValueRangeError(f"{name} has the shape {value.shape}: with {n} modes it must be {shape}")
             if value.dtype.kind not in "fiu" or not np.isfinite(value).all():
-                raise ValueRangeError(f"{name} has entries that are no finite numbers")
+                raise ValueRangeError(f"{name} has entries that are not finite numbers")
             object.__setattr__(self, name, float(value) if name == "m" else np.array(value, dtype=np.float64))
         for part in (self.stresses, self.surface):
             if part is not None and part.modes != n:

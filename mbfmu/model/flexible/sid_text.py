@@ -164,7 +164,7 @@ class _Parser:
             elif key in known:
                 self._take(contents.matrices, known[key])
             elif key not in {"new modal", "end modal"}:
-                self._refuse(f"'{key}' is no part of a body")
+                self._refuse(f"'{key}' is not a part of a body")
 
     def _next(self) -> tuple[str, str]:
         """Return the key, in lower case, and the value of the next line that is not empty."""
@@ -185,7 +185,7 @@ class _Parser:
             elif key == "nelastq":
                 body.modes = self._whole(value)
             elif not key.startswith("ielastq"):
-                self._refuse(f"'{key}' is no part of refmod")
+                self._refuse(f"'{key}' is not a part of refmod")
 
     def _nodes(self) -> Iterator[Node]:
         known = {name.lower(): name for name in OF_NODE}
@@ -204,7 +204,7 @@ class _Parser:
                 yield node
                 node = None
             else:
-                self._refuse(f"'{key}' is no part of a node")
+                self._refuse(f"'{key}' is not a part of a node")
 
     def _take(self, matrices: dict[str, Matrix], name: str) -> None:
         if name in matrices:
@@ -220,7 +220,7 @@ class _Parser:
                 continue
             entry = ENTRY.fullmatch(key)
             if not entry or missing(matrix):
-                self._refuse(f"'{key}' is no number of {name}, or comes before {', '.join(HEADER)}")
+                self._refuse(f"'{key}' is not a number of {name}, or comes before {', '.join(HEADER)}")
             kind, indices = entry[1], tuple(int(number) - 1 for number in entry[2].split(","))
             if kind == "n":
                 self._refuse("matrices of higher order (mn) are not read")
@@ -236,7 +236,7 @@ class _Parser:
 
     def _whole(self, value: str) -> int:
         if not value.isdecimal() or int(value) > MOST:
-            self._refuse(f"'{value}' is no whole number from 0 to {MOST}")
+            self._refuse(f"'{value}' is not a whole number from 0 to {MOST}")
         return int(value)
 
     def _real(self, value: str) -> float:
@@ -245,7 +245,7 @@ class _Parser:
         except ValueError:
             number = np.nan
         if not np.isfinite(number):
-            self._refuse(f"'{value}' is no finite number")
+            self._refuse(f"'{value}' is not a finite number")
         return number
 
     def _refuse(self, text: str) -> NoReturn:

@@ -112,7 +112,7 @@ def _settle(item: Any, shapes: dict[str, tuple[int, ...]], kind: type) -> None:
         if value.shape != shape:
             raise ValueRangeError(f"{name} of {type(item).__name__} has the shape {value.shape}: it must be {shape}")
         if value.dtype.kind not in "fiu" or not np.isfinite(value).all():
-            raise ValueRangeError(f"{name} of {type(item).__name__} has entries that are no finite numbers")
+            raise ValueRangeError(f"{name} of {type(item).__name__} has entries that are not finite numbers")
         object.__setattr__(item, name, np.array(value, dtype=kind))
 
 

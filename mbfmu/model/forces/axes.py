@@ -131,10 +131,10 @@ class AffineDrive(AxesForce):
 
     gain: Value = quantity(1.0, "1", "force per input")
     gain_s: Value = quantity(0.0, "1", "slope of the gain by the combination of axes")
-    gain_v: Value = quantity(0.0, "1", "slope of the gain by the rate of the combination")
+    gain_v: Value = quantity(0.0, "1", "slope of the gain by the velocity of the combination")
     bias: Value = quantity(0.0, "1", "force without input")
     bias_s: Value = quantity(0.0, "1", "slope of the force by the combination of axes")
-    bias_v: Value = quantity(0.0, "1", "slope of the force by the rate of the combination")
+    bias_v: Value = quantity(0.0, "1", "slope of the force by the velocity of the combination")
     u_least: Value = quantity(-NO_LIMIT, "1", "least input")
     u_greatest: Value = quantity(NO_LIMIT, "1", "greatest input")
     f_least: Value = quantity(-NO_LIMIT, "1", "least force")

@@ -16,7 +16,7 @@ class AxisLaw(AxisForce):
         formula: effort in terms of the coordinate ``s``, its rate ``v``, ``time`` and parameters, N.m or N.
     """
 
-    formula: Value = law(0.0, "N.m or N", "effort as a formula of s, v and time", "s", "v")
+    formula: Value = law(0.0, "N.m or N", "force or torque as a formula of s, v and time", "s", "v")
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:
         return p.formula(s=s, v=v)

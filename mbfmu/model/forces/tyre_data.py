@@ -113,11 +113,12 @@ def read_tir(path: str | Path) -> dict[str, float]:
             coefficients[line.key] = _number(at, line)
         elif OTHER.fullmatch(line.key) and _number(at, line) != 0:
             raise ModelFileError(
-                f"{at}: {line.key} = {line.text} is no coefficient of MF-Tyre 5.2, which this element has: take a file "
+                f"{at}: {line.key} = {line.text} is not a coefficient of MF-Tyre 5.2, which this element has: "
+                "take a file "
                 "of that version, or set it to 0 if the tyre is to go without"
             )
     if not coefficients:
-        raise ModelFileError(f"{where} has no coefficient of the Magic Formula: it is no tyre property file")
+        raise ModelFileError(f"{where} has no coefficient of the Magic Formula: it is not a tyre property file")
     return coefficients
 
 

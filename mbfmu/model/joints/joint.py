@@ -44,6 +44,11 @@ class JointCoordinate:
     wraps: bool = False
     neutral: tuple[float, ...] = ()
 
+    @property
+    def effort_kind(self) -> str:
+        """The plain word for the effort, force or torque, by its unit."""
+        return "torque" if self.effort_unit == "N.m" else "force"
+
 
 def sliding(
     value: SX, position: str = "s", rate: str = "v", acceleration: str = "a", effort: str = "f"

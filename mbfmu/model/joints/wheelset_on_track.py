@@ -163,7 +163,7 @@ class WheelsetOnTrack(Joint):
                 Measured(f"{name}.nu_1", "1", f"longitudinal creepage {wheel}", slips.nu[0]),
                 Measured(f"{name}.nu_2", "1", f"lateral creepage {wheel}", slips.nu[1]),
                 Measured(f"{name}.phi", "1/m", f"spin creepage {wheel}", slips.phi),
-                Measured(f"{name}.s_wheel", "m", f"place of contact on the profile {wheel}, outwards", item.s_wheel),
-                Measured(f"{name}.s_rail", "m", f"place of contact on the rail {wheel}, outwards", item.s_rail),
+                Measured(f"{name}.s_wheel", "m", f"position of contact on the profile {wheel}, outwards", item.s_wheel),
+                Measured(f"{name}.s_rail", "m", f"position of contact on the rail {wheel}, outwards", item.s_rail),
             ]
         return tuple(shown)

@@ -42,7 +42,7 @@ def read_mesh(path: Path) -> tuple[Array, Triangles]:
             case _:
                 raise ModelFileError(f"'{path}': the mass of a mesh is computed of .stl and .obj files")
     except (ValueError, IndexError, struct.error):
-        raise ModelFileError(f"'{path}' is no mesh that can be read") from None
+        raise ModelFileError(f"'{path}' is not a mesh that can be read") from None
     if not len(vertices) or not np.isfinite(vertices).all():
         raise ModelFileError(f"'{path}' holds no triangles with finite corners")
     if len(triangles) and (triangles.min() < 0 or triangles.max() >= len(vertices)):

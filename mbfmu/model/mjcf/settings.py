@@ -130,7 +130,9 @@ def settings_of(root: XmlElement, reader: Attributes, folder: Path) -> Settings:
     words = option.attributes.get("actuatorgroupdisable", "").split()
     groups = reader.numbers(option, "actuatorgroupdisable", "", len(words))
     if wrong := next((item for item in groups if item not in range(LAST_GROUP + 1)), None):
-        message = f"<option actuatorgroupdisable>: {wrong:g} is no group: they are whole numbers from 0 to {LAST_GROUP}"
+        message = (
+            f"<option actuatorgroupdisable>: {wrong:g} is not a group: they are whole numbers from 0 to {LAST_GROUP}"
+        )
         raise reader.error(option, ValueRangeError(message))
     meshdir = Path(compiler.attributes.get("meshdir", compiler.attributes.get("assetdir", "")))
     return Settings(

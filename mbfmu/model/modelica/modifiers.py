@@ -59,7 +59,7 @@ def check_nesting(code: str, source: SourceText) -> None:
             first, _, rest = name.partition(".")
             message = f"the modifier '{name}' of '{item.path[-2]}' is not read: write {first}({rest}=...)"
         elif item.both and len(item.path) > 2:
-            message = f"the modifier '{name}' of '{item.path[-2]}' has attributes and a value: give the value alone"
+            message = f"the modifier '{name}' of '{item.path[-2]}' has attributes and a value: give only the value"
         if message:
             raise _wrong(code, item, source, ModelError(message))
 

@@ -59,7 +59,7 @@ class Ports:
             through = next((f" through '{end}'" for end in group if end not in axes), "")
             raise ModelError(
                 f"'{axes[0]}' and '{axes[1]}' are connected{through}, so that two joints move as one, which is not "
-                "read: connect each of them to a component of its own"
+                "read: connect each of them to a separate component"
             )
 
     def held_at(self, end: str) -> float | None:

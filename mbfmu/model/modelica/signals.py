@@ -76,7 +76,7 @@ class Signals:
             moving = [end for end in self.sets.get(entry, []) if self.is_moving(end)]
             if len(moving) != 1:
                 raise ModelError(
-                    f"the output '{entry}' is not read: it must be a joint's coordinate or rate, as hinge.phi"
+                    f"the output '{entry}' is not read: it must be a joint's coordinate or velocity, as hinge.phi"
                 )
             first = self.shown.setdefault(path_of(moving[0]), entry)
             if first != entry:

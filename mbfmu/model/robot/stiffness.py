@@ -88,7 +88,7 @@ def suited(robot: Robot) -> Suited:
                 soft.append(f"'{name}' ({effort / stops[name]:.2g} {'m' if joint.kind == 'prismatic' else 'rad'})")
     notices = []
     if soft:
-        message = "stops are soft, as the joints are light for steps of 1 ms; they give under the greatest efforts: "
+        message = "stops are soft, as the joints are light for steps of 1 ms; they yield under the maximum efforts: "
         notices.append(message + first_of(soft))
     if stiff:
         message = f"the default stepper is '{STIFF}', as friction and damping stop light joints at once: "

@@ -164,6 +164,6 @@ def outward(joints: Mapping[str, RobotJoint], root: str, source: SourceText) -> 
             reached.append(joint.child)
     lost = next((joint for joint in joints.values() if joint.name not in order), None)
     if lost:
-        message = f"joint '{lost.name}' is in a circle of joints that nothing carries: a URDF is a tree"
+        message = f"joint '{lost.name}' is in a loop of joints that nothing carries: a URDF is a tree"
         raise source.error(lost.line, ModelError(message))
     return order

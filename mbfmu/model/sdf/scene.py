@@ -62,11 +62,11 @@ def scene_of(path: Path, options: RobotOptions) -> Scene:
     reader = Texts(SourceText(str(path), path.parent))
     worlds = list(root.all("world"))
     if len(worlds) > 1:
-        raise reader.error(worlds[1], ModelError("a file has one <world> at most: write each in a file of its own"))
+        raise reader.error(worlds[1], ModelError("a file has one <world> at most: write each in a separate file"))
     tops = [item for around in (root, *worlds) for item in around.children if item.tag in {"model", "include"}]
     outside = [item for item in root.children if item.tag in {"model", "include"}]
     if not tops or len(outside) > 1:
-        message = f"a file has a <world>, or one <model>, not {len(outside)}: write each in a file of its own"
+        message = f"a file has a <world>, or one <model>, not {len(outside)}: write each in a separate file"
         raise reader.error(root, ModelError(message))
     flat = _Flat(reader, options, path)
     version = root.attributes.get("version", DEFAULT)

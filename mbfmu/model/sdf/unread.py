@@ -41,7 +41,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "world": {
         **quiet("light scene gui audio atmosphere magnetic_field spherical_coordinates road actor wind"),
         "plugin": plugin,
-        "state": refused("sets poses and rates, which are not read: remove it, and set them in the <model>"),
+        "state": refused("sets poses and velocities, which are not read: remove it, and set them in the <model>"),
         "population": refused("stands for models that are not written out: write them out, or remove it"),
     },
     "model": {

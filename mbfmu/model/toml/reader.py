@@ -377,7 +377,9 @@ def _robot(document: Document, table: dict[str, Any], at_table: KeyPath) -> Syst
         },
     }
     if at_table:
-        raise document.at(here, f"a sub-system is no robot, which has a world of its own: name the {name} at the top")
+        raise document.at(
+            here, f"a sub-system is not a robot, which has a world of its own: name the {name} at the top"
+        )
     for key, value in entry.items():
         if key not in kinds:
             raise document.at((*here, key), UnknownNameError(f"{name} has no '{key}'; {nearest(key, kinds)}"))
@@ -534,7 +536,7 @@ def _from_file(document: Document, text: str, path: KeyPath, files: _Files) -> _
     inside = _real(full)
     if inside in files.chain:
         names = [item.name for item in (*files.chain[files.chain.index(inside) :], inside)]
-        raise document.at(path, f"files use each other in a circle: {' -> '.join(names)}")
+        raise document.at(path, f"files use each other in a cycle: {' -> '.join(names)}")
     if len(files.chain) >= DEEPEST:
         raise document.at(path, f"more than {DEEPEST} files use each other in a row")
     return files.known[inside] if inside in files.known else _read(full, files)

@@ -65,7 +65,7 @@ def beside(
     loops = list(hinges)
     for index, (pair, kind) in enumerate(zip(lists[0], lists[1], strict=True), 1):
         if str(kind).lower() not in TYPES or not isinstance(pair, list) or len(pair) != 2:
-            raise there.error(1, ModelError(f"{KEY}: {pair} of type {kind!r} is no pair of links of type 3d or 6d"))
+            raise there.error(1, ModelError(f"{KEY}: {pair} of type {kind!r} is not a pair of links of type 3d or 6d"))
         ends = [_known(there, str(item), links, "link") for item in pair]
         loops.append(closing(f"{KEY}_{index}", 1, TYPES[str(kind).lower()], ends, (Origin(), Origin())))
     kinds: dict[str, str] = {}
@@ -150,7 +150,7 @@ def _parsed(path: Path, source: SourceText) -> dict[str, Any]:
     try:
         data = yaml.safe_load(read_bytes(path, LARGEST))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise source.error(1, f"this is no YAML: {error}") from None
+        raise source.error(1, f"this is not YAML: {error}") from None
     if not isinstance(data, dict):
-        raise source.error(1, "this is no YAML with keys")
+        raise source.error(1, "this is not YAML with keys")
     return data

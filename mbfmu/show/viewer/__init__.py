@@ -137,7 +137,7 @@ def view(request: ViewArguments) -> Page:
         return _live(request, name, label, recorded or packed, reading)
     if request.mode is not None:
         if isinstance(source, Result) or recorded or packed:
-            raise UsageError(f"'{label}' is no model: modes are those of a model")
+            raise UsageError(f"'{label}' is not a model: modes are those of a model")
         how = {**how, "at": request.at, "up": request.up}
         alien = {"stop": stop, "model": model}
         return _page_of_mode(request, name, alien, reading, how)
@@ -176,7 +176,7 @@ def _played(request: ViewArguments, motion: ShownMotion, title: str, subtitle: s
 def _live(request: ViewArguments, name: str, label: str, finished: bool, reading: Mapping[str, Any]) -> Page:
     """Return a live page; `finished`: whether the source has no equations to compute with."""
     if finished:
-        raise UsageError(f"'{label}' is no model: a live page is made of one")
+        raise UsageError(f"'{label}' is not a model: a live page is made of one")
     alien = {name: getattr(request, name) for name in ("model", "mode", "at", "input_hold")}
     alien["deformation"] = request.deformation != 1
     if wrong := [option for option, value in alien.items() if value not in (None, False)]:
@@ -195,7 +195,7 @@ def _page_of_mode(
     assert not isinstance(request.source, Result)
     alien = {**alien, **{option: how.pop(option) for option in ("options", "tolerance", "output_interval")}}
     if wrong := [option for option, value in alien.items() if value]:
-        raise UsageError(f"a mode is no run: leave {', '.join(wrong)} out")
+        raise UsageError(f"a mode is not a run: leave {', '.join(wrong)} out")
     mechanism, looks = model_and_looks(request.source, reading)
     motion, mode = motion_of_mode(mechanism, request.mode, looks=looks, **how)
     value = mode.eigenvalue

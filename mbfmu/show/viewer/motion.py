@@ -177,7 +177,8 @@ def motion_of_result(
         wanted = [f"{component}.{name}" if component else name for name in dae.coordinates]
         missing = next((name for name in wanted if name not in result.names), wanted[0])
         raise UsageError(
-            f"'{source}' is no run of the model '{model.name}': it has neither the poses of all bodies nor all joint "
+            f"'{source}' is not a run of the model '{model.name}': it has neither the poses of all bodies nor "
+            "all joint "
             f"coordinates; '{missing}' is missing"
         )
     q = np.column_stack([result[f"{prefix}{name}"] for name in dae.coordinates])
