@@ -45,7 +45,7 @@ Steppers
     Rattle, Projected, Radau, ...    a stepper with its options, where `stepper` is asked for by name
 
 Wherever a model is asked for, its name or its path will do. A mistake raises an error below MbfmuError, of the tree in
-`mbfmu.errors`; its text says what is wrong, where, and how to mend it.
+`mbfmu.errors`; its text says what is wrong, where, and how to correct it.
 """
 
 from importlib import import_module

@@ -27,7 +27,7 @@ from itertools import islice
 
 
 class MbfmuError(Exception):
-    """Base of all errors of mbfmu; its text says what is wrong, where, and how to mend it."""
+    """Base of all errors of mbfmu; its text says what is wrong, where, and how to correct it."""
 
 
 class ModelError(MbfmuError):

@@ -151,7 +151,7 @@ def test_the_motion_of_a_runs_driven_axis_gives_that_of_all_others(
 
 def test_a_slider_that_is_pulled_beyond_its_rod_stops_in_the_singular_position_at_its_time() -> None:
     """Crank and rod, 1 and 2 m, are stretched at s = 3."""
-    with pytest.raises(UsageError, match=r"at t = 0\.714285714 s the position is singular .* cannot continue beyond it"):
+    with pytest.raises(UsageError, match=r"at t = 0\.714285714 s the position is singular .* continue beyond it"):
         mbfmu.kinematics("slider_crank", {"slider.s": "2.5 + 0.7*time"}, 1.0)
     found = mbfmu.kinematics("slider_crank", {"slider.s": "2.5 + 0.7*time"}, 0.714)
     assert found["regularity"][-1] < 0.1 * found["regularity"][0]

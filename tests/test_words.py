@@ -37,6 +37,40 @@ FRAGMENT = re.compile(
 """Beginnings of docstrings that do not name what they describe."""
 PRIVATE = re.compile(r"\b(cannot be[.;,]|is told|nobody|who asks|is no use)", re.IGNORECASE)
 """Words at which a reader stumbles."""
+AVOIDED = {
+    r"(?<!there )(is|are) no(?! longer)": (0, 90),
+    r"refuse[sd]?": (7, 2),
+    r"(is|are) told": (1, 0),
+    r"tells?": (2, 40),
+    r"ask(s|ed)?": (9, 39),
+    r"places?": (18, 145),
+    r"alone": (8, 100),
+    r"efforts?": (8, 110),
+    r"pictures?": (9, 70),
+    r"anew": (0, 1),
+    r"mend(s|ed)?": (0, 4),
+    r"equal steps": (4, 3),
+    r"inner steps?|longest step": (0, 21),
+    r"slip rates?": (0, 5),
+    r"rates?": (22, 420),
+    r"samplings": (1, 2),
+    r"circles?": (6, 30),
+    r"usual(ly)?": (1, 50),
+    r"go(es)? on": (2, 2),
+    r"as long as": (1, 20),
+    r"(that|those) of": (48, 390),
+    r"of (its|their|your|our) own": (13, 95),
+    r"by name": (20, 260),
+    r"the same bits|to the (last )?bit": (2, 18),
+    r"(?<!degrees of )(?<!degree of )freedoms?": (2, 10),
+}
+"""Words that are avoided: largest numbers of uses in messages and help, and in docstrings; lower them when some go."""
+
+
+@cache
+def tree(name: str) -> ast.Module:
+    """Return the syntax of a file."""
+    return ast.parse((PACKAGE / name).read_text(encoding="utf-8"))
 
 
 @cache
@@ -47,7 +81,7 @@ def docstrings() -> tuple[tuple[str, bool, str], ...]:
 
 def read(name: str) -> Iterator[tuple[int, bool, str]]:
     """Yield line, whether it is a function's, and text of each docstring of a file; properties are not functions."""
-    for node in ast.walk(ast.parse((PACKAGE / name).read_text(encoding="utf-8"))):
+    for node in ast.walk(tree(name)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and (text := ast.get_docstring(node)):
             marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", ())]
             named = any("property" in mark or ".callback(" in mark for mark in marks)
@@ -56,6 +90,24 @@ def read(name: str) -> Iterator[tuple[int, bool, str]]:
             for item, after in zip(node.body, node.body[1:], strict=False):
                 if isinstance(item, ast.Assign | ast.AnnAssign) and isinstance(after, ast.Expr):
                     yield after.lineno, False, str(ast.literal_eval(after.value))
+
+
+@cache
+def messages() -> str:
+    """Return the text of three words or more that is no docstring: messages, help, descriptions of variables."""
+    shown: list[str] = []
+    for path in PACKAGE.rglob("*.py"):
+        if path.name == "sentences.py":  # of the standard
+            continue
+        syntax = tree(path.relative_to(PACKAGE).as_posix())
+        alone = {id(node.value) for node in ast.walk(syntax) if isinstance(node, ast.Expr)}
+        for node in ast.walk(syntax):
+            if isinstance(node, ast.JoinedStr):
+                shown += ["{}".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))]
+                alone |= {id(part) for part in node.values}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+                shown.append(node.value)
+    return "\n".join(text for text in shown if len(text.split()) > 2)
 
 
 def test_docstrings_of_functions_begin_with_a_verb() -> None:
@@ -70,6 +122,13 @@ def test_docstrings_of_the_others_name_what_they_describe() -> None:
 
 def test_docstrings_are_free_of_private_words() -> None:
     assert [(place, text) for place, _, text in docstrings() if PRIVATE.search(text)] == []
+
+
+@pytest.mark.parametrize("word", AVOIDED)
+def test_a_word_that_messages_and_docstrings_avoid_does_not_come_back(word: str) -> None:
+    texts = (messages(), "\n".join(text for _, _, text in docstrings()))
+    for text, left in zip(texts, AVOIDED[word], strict=True):
+        assert len(re.findall(rf"\b(?:{word})\b", text, re.IGNORECASE)) <= left
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Arguments: a public function refuses what is not of the type that its signature states."""
+"""Arguments: a public function rejects what is not of the type that its signature states."""
 
 import functools
 import inspect

@@ -1,7 +1,7 @@
 """The user's cache: files that can be made again, each verified by a hash of its content before it is used.
 
 Beside each file lies its seal, a hash of its name and content. A file without its seal, or with another content, counts
-as not there, so that it is made anew. Both are written aside and renamed: processes that write at once do not disturb
+as not there, so that it is made again. Both are written aside and renamed: processes that write at once do not disturb
 each other, and a file that is removed or replaced stays whole where it is open or loaded.
 
 Files that another program writes into the cache are listed after it ran, and held to the list before it runs again.

@@ -2,7 +2,7 @@
 
 A wire carries coordinates, rates, first-order states, what sensors measure and what blocks compute: all that is known
 before accelerations are. So a circle of signals without a state in it can only lead through blocks and forces, and is
-refused by name.
+rejected by name.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -305,14 +305,14 @@ class Network:
 
 
 class _Signals:
-    """The values of all signals, between samplings or at one.
+    """The values of all signals, between sampling instants or at one.
 
     Args:
         network: the network.
         symbols: symbol of each input, those with wires too.
         wires: the source of each input that a wire goes to.
         sources: the mechanism's own signals.
-        due: for each sampled block whether it computes now; None: values between samplings.
+        due: for each sampled block whether it computes now; None: values between sampling instants.
     """
 
     def __init__(

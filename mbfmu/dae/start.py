@@ -20,7 +20,7 @@ with the columns of N the projections of some unit vectors, as many as rates are
 
 E is small and diagonal. Where rows of C are dependent and c contradicts itself, as that of start values which were
 rounded, the corrections come to rest at the least sum of the squares of c_i over E_ii: E is so much larger for start
-values that they give way, and the constraints are met to round-off. The start is refused if a start value gives way
+values that they give way, and the constraints are met to round-off. The start is rejected if a start value gives way
 by more than nine digits.
 
 Guesses have rows in C too, with a larger E and zeros in c: coordinates with guesses change least. All rows have that E
@@ -66,8 +66,8 @@ EXACT = 2.0**500
 NO_CHANGE = 1e-30
 """Correction of a coordinate, m or rad, below which an assembly is at rest."""
 NO_DIGIT = 1e-15
-"""The same relative to the coordinate: corrections would else go on to numbers so small that CasADi's solver divides 0
-by 0."""
+"""The same relative to the coordinate: corrections would else continue to numbers so small that CasADi's solver
+divides 0 by 0."""
 LARGEST_CORRECTION = 0.3
 """Longest correction of a coordinate, m or rad: longer ones are shortened, for loops that start far from closed."""
 GAINED = 0.25

@@ -103,7 +103,7 @@ def read_archive(path: str | PathLike[str], content: bytes | None = None) -> Arc
         content: its bytes if they are known.
 
     Raises:
-        FmuError: there is no file, or it is unsafe or useless to go on.
+        FmuError: there is no file, or it is unsafe or useless to continue.
     """
     inspection = inspect(path, content, safety=True)
     if inspection.tried == (FILE,) and content is None and not Path(path).is_file():
@@ -114,7 +114,7 @@ def read_archive(path: str | PathLike[str], content: bytes | None = None) -> Arc
 
 
 def inspect(path: str | PathLike[str], content: bytes | None = None, *, safety: bool = False) -> Inspection:
-    """Return what stands at a path, up to the first kinds of faults that make it unsafe or useless to go on.
+    """Return what stands at a path, up to the first kinds of faults that make it unsafe or useless to continue.
 
     Args:
         path: path of the file.

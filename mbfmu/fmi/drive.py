@@ -190,7 +190,8 @@ class _Unit:
 def _events(instance: Any, description: Any, messages: Messages) -> Events | None:
     """Return the events of an instance that uses its event mode; None for others.
 
-    FMUs of mbfmu return early at their samplings, so steps need not end there, and have the bits of longer ones.
+    FMUs of mbfmu return early at their sampling instants, so steps need not end there, and have the bits of longer
+    ones.
     """
     if not (isinstance(instance, Scalars) and instance.events):
         return None
@@ -334,7 +335,7 @@ def _step_over(events: Events, time: float, size: float) -> None:
 
     Raises:
         Ended: the FMU ended the run.
-        Endless: events go on for ever at one time.
+        Endless: events continue for ever at one time.
     """
     begin, end, still = time, time + size, 0
     near = TOUCH * max(abs(end), size)

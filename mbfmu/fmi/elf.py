@@ -7,7 +7,7 @@ from typing import NamedTuple
 NEEDED_VERSIONS = 0x6FFFFFFE
 """Type of the section with the needed versions (SHT_GNU_verneed, Linux Standard Base, 10.7)."""
 INTERFACES = ("GLIBC", "GLIBCXX")
-"""Prefixes of the versions that are told: of the C library and of libstdc++."""
+"""Prefixes of the versions that are reported: of the C library and of libstdc++."""
 MOST = 1000
 """Largest number of entries that are read of a list."""
 

@@ -82,7 +82,7 @@ class Events:
         ]
 
     def handle(self, time: float) -> None:
-        """Go through the events of a time, s, from within event mode, and go on to step mode."""
+        """Go through the events of a time, s, from within event mode, and continue to step mode."""
         due = [reference for reference, first, interval in self._clocks if _is_tick(time, first, interval)]
         if due:
             self._slave.setClock(due, [True] * len(due))

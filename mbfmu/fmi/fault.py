@@ -13,7 +13,7 @@ class Fault:
 
     Args:
         kind: what is broken; the rule of the check with this name says what must hold.
-        text: what is wrong, and how to mend it.
+        text: what is wrong, and how to correct it.
         where: line of modelDescription.xml, or member of the archive; None for neither.
     """
 

@@ -161,7 +161,7 @@ def callbacks_of(logger: Callable[..., None], printf: bool = True) -> Any:
 
 
 def step(slave: FMU2Slave, time: float, size: float, asynchronous: bool) -> None:
-    """Do a step, and wait for its end if the FMU may go on by itself."""
+    """Do a step, and wait for its end if the FMU may continue by itself."""
     try:
         slave.doStep(time, size)
     except FMICallException as error:

@@ -1,6 +1,6 @@
 """Runs of FMUs for model exchange: CVode integrates them from event to event, as FMPy calls it.
 
-Inputs follow the rows of the run: lines over each, and what does not go on from one to the next is an event.
+Inputs follow the rows of the run: lines over each, and what does not continue from one to the next is an event.
 """
 
 import math
@@ -34,7 +34,7 @@ JUMP = 1e-9
 
 
 class Lost(Exception):  # noqa: N818 - it tells how a run ended
-    """A point from which the solver cannot go on, as the FMU discards it; a master takes it as a discarded step."""
+    """A point from which the solver cannot continue, as the FMU discards it; a master takes it as a discarded step."""
 
     status = fmi2Discard
 
@@ -113,7 +113,7 @@ class Integration:
         give: sets one of the inputs, by its number, to a value.
         span: begin and end of the run, s.
         tolerance: relative tolerance; None: that of the FMU's default experiment.
-        remark: called with what is wrong with the FMU though the run goes on.
+        remark: called with what is wrong with the FMU though the run continues.
 
     Raises:
         Contradiction: the FMU has other numbers of states or event indicators than its description.
@@ -170,7 +170,7 @@ class Integration:
         """Give the output points, with the instance at each; tell is called with the time that is reached.
 
         Raises:
-            Lost: the solver cannot go on.
+            Lost: the solver cannot continue.
         """
         before: Sequence[float] = ()
         for row in self._rows:
@@ -215,7 +215,7 @@ class Integration:
                 self._give(index, row[2 + index] + row[2 + self._n + index] * (time - row[0]))
 
     def _update(self, time: float) -> None:
-        """Do updates of the discrete states in event mode, and go on to the continuous-time mode."""
+        """Do updates of the discrete states in event mode, and continue to the continuous-time mode."""
         self.ended, self._next = settle(self._instance)
         if self.ended:
             return
@@ -258,7 +258,7 @@ class Integration:
                 values[k] = 1.0
 
     def _event(self, time: float, inputs: Sequence[float] = ()) -> None:
-        """Go through an event, at which inputs may get other values, and begin anew."""
+        """Go through an event, at which inputs may get other values, and begin again."""
         self._instance.enterEventMode()
         for index, value in enumerate(inputs):
             self._give(index, value)
@@ -294,6 +294,6 @@ def is_continuous(variable: Any) -> bool:
 
 
 def _jumps(before: Sequence[float], after: Sequence[float]) -> bool:
-    """Return whether values do not go on from others."""
+    """Return whether values do not continue from others."""
     pairs = zip(before, after, strict=True)
     return any(a != b if isinstance(a, int) else abs(a - b) > JUMP * (1 + abs(a)) for a, b in pairs)

@@ -19,7 +19,7 @@ class Failure(Exception):  # noqa: N818 - the text goes on from the name of the 
 
     Args:
         text: what to say of it, after the name of the FMU.
-        refused: whether a step was refused, or led to something that is not a number.
+        rejected: whether a step was rejected, or led to something that is not a number.
     """
 
     def __init__(self, text: str, refused: bool = False) -> None:

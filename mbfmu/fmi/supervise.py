@@ -167,7 +167,7 @@ class Supervised:
             timeout: seconds for which it may report nothing.
             deadline: when all must be over, on the monotonic clock.
             idle: called again and again meanwhile.
-            until: called after each of its lines; None is returned once it is true, and the process goes on.
+            until: called after each of its lines; None is returned once it is true, and the process continues.
         """
         code = None
         last = now = time.monotonic()

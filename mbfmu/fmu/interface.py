@@ -323,7 +323,7 @@ def _variability(signal: Signal, sampled: bool = False) -> str:
 
     Args:
         signal: the quantity.
-        sampled: whether it changes at samplings alone.
+        sampled: whether it changes at sampling instants alone.
     """
     return "continuous" if signal.type == "Real" and not sampled else "discrete"
 

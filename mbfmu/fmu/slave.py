@@ -107,7 +107,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return list(map(bool, self._got("get_boolean", vrs)))
 
     def set_real(self, vrs: list[int], values: list[float]) -> None:
-        """Set values; a value that may not be set is refused with a message, and the old one stays."""
+        """Set values; a value that may not be set is rejected with a message, and the old one stays."""
         room = self._written
         if vrs != room.vrs:
             room = self._written = self._room("set_real", vrs)
@@ -169,7 +169,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         self._end(self._core.shell_run(self._at))
 
     def terminate(self) -> None:
-        """End the run: values can still be got, and steps are refused until the instance is reset."""
+        """End the run: values can still be got, and steps are rejected until the instance is reset."""
         self._core.shell_terminate(self._at)
 
     def do_step(self, current_time: float, step_size: float) -> bool:
@@ -186,14 +186,14 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
     # -- messages -----------------------------------------------------------------------------------------------
 
     def _note(self, severity: int, text: str) -> None:
-        """Put a message of the core into the log, or keep it for the exception of the call that is refused."""
+        """Put a message of the core into the log, or keep it for the exception of the call that is rejected."""
         if severity == REFUSED:
             self._reason = text
         else:
             self.log(text.replace("%", "%%"), STATUS[severity])
 
     def _end(self, outcome: int) -> None:
-        """Raise an error if a call is refused: fmi2Fatal, the one error status pythonfmu has outside do_step."""
+        """Raise an error if a call is rejected: fmi2Fatal, the one error status pythonfmu has outside do_step."""
         if outcome == REFUSED:
             self._fail(self._reason)
 
@@ -219,7 +219,7 @@ class MultibodySlave(Fmi2Slave):  # type: ignore[misc]
         return state.raw
 
     def _set_fmu_state(self, state: bytes) -> None:
-        """Restore a state; a damaged state or one of another FMU is refused and changes nothing."""
+        """Restore a state; a damaged state or one of another FMU is rejected and changes nothing."""
         self._end(self._core.shell_restore(self._at, state, len(state)))
 
     @staticmethod

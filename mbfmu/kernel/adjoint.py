@@ -25,7 +25,7 @@ from mbfmu.kernel.tangent import FormulaDerivatives
 CHANGING = (0, 1, 2, 3, 6)
 """Positions of the arguments of a formula's function that change: x, u, du, p, z."""
 FORMULAS = ("start", "begin", "step")
-"""The formulas of a run without samplings and events."""
+"""The formulas of a run without sampling instants and events."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Adjoints:
 
 
 def adjoints(bundle: Bundle) -> Adjoints:
-    """Return the adjoints of a bundle without samplings and events, whose stages are solved."""
+    """Return the adjoints of a bundle without sampling instants and events, whose stages are solved."""
     return Adjoints(
         formulas={name: _formula(bundle.formulas[name]) for name in FORMULAS},
         outputs=_adjoint(bundle.outputs, (0, 1, 2)),

@@ -133,7 +133,7 @@ class Bundle:
             a one-step method.
         fallen: place of the entries of x that tell which guards have fallen.
         closed: place and number of the entries of x that tell which gaps are closed; these have the first guards.
-        slips: number of slip rates, which have the next guards.
+        slips: number of slip velocities, which have the next guards.
         short: part of the usual step below which a step is short; 0: none is.
         replaced: whether ``short`` takes the short step too.
         rates: Function (x, u, p, t) -> time derivative of [q; v; z], for a solver of its own (see `exchange`); None
@@ -194,7 +194,7 @@ def compose(dae: Dae, scheme: Scheme) -> Bundle:
 
     The bundle's state is the scheme's state, followed by the angles counted over full turns, by the time at which held
     inputs last changed and their values then, by what sampled blocks remember and by the numbers of their next
-    samplings, and by the step chosen last, which the functions do not read.
+    sampling instants, and by the step chosen last, which the functions do not read.
     """
     # The formulas: of the start, of the first state x, and of a step with its full turns counted
     start = start_formula(dae)
@@ -444,9 +444,9 @@ def _left(dae: Dae, p: Any, ticks: Any, t: Any) -> tuple[Any, Any]:
 
 
 def _sampler(dae: Dae, scheme: Scheme) -> Any:
-    """Return the Function (x, u, p, ticks, t) -> memory and ticks after the samplings that are due.
+    """Return the Function (x, u, p, ticks, t) -> memory and ticks after the sampling instants that are due.
 
-    x is the scheme's state, p holds the memory, ticks are the numbers of the next samplings.
+    x is the scheme's state, p holds the memory, ticks are the numbers of the next sampling instants.
     """
     assert dae.sampling is not None
     x, u, p = ca.SX.sym("x", scheme.step.x.numel()), ca.SX.sym("u", len(dae.inputs)), ca.SX.sym("p", dae.n_p)

@@ -85,7 +85,7 @@ EVENT_ENTRIES = (
     "double *x1, double *status, double *work);",
     "double mbfmu_until(const double *x, const double *p, double t, double *work);",
 )
-"""The same of those functions that only kernels with samplings or events have."""
+"""The same of those functions that only kernels with sampling instants or events have."""
 TIMED_ENTRY = (
     "void mbfmu_outputs_by_time(const double *x, const double *u, const double *p, double t, double st, double *sy, "
     "double *work);"

@@ -3,7 +3,7 @@
 The state of such a kernel begins with [q; v; z], which the solver moves. What else a stepper's state holds stands
 behind: counted angles, held inputs, memory, modes. A kernel for steps has a formula x -> x over a step; this one has
 it over no time: the state is brought back onto the constraints, from which a solver drifts, angles are counted and
-inputs are held. So starts, samplings and events are those of all kernels.
+inputs are held. So starts, sampling instants and events are those of all kernels.
 """
 
 from dataclasses import replace

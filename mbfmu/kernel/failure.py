@@ -161,7 +161,7 @@ class Facts(NamedTuple):
             p: parameters.
             t: time of its beginning, s.
             step: longest step of the stepper, s.
-            tolerance: error that a second of motion may add; 0: equal steps.
+            tolerance: error that a second of motion may add; 0: steps of equal length.
         """
         if status.code not in SUSPICIOUS:
             return self.message(status)

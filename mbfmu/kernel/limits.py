@@ -9,7 +9,7 @@ ROUND_OFF = 1e-14
 STALLED = 1e-9
 """Size below which corrections that no longer shrink are round-off."""
 SLOW = 0.2
-"""Ratio of a correction to the one before above which the matrices of decoupled nodes are linearised anew."""
+"""Ratio of a correction to the one before above which the matrices of decoupled nodes are linearised again."""
 HALF_UNIT = 2.0**-53
 """Largest relative error of a number that is rounded."""
 QUICK_CORRECTIONS = 2
@@ -49,8 +49,8 @@ MOST_CHANGES = 100
 SLIVER = 1e-3
 """Part of the longest step below which a communication step is none that others follow, where there are events."""
 NUDGE = 1e-12
-"""Part of a step within which events in a row, from the third on, make no progress: each then goes on by four times as
-much as the one before."""
+"""Part of a step within which events in a row, from the third on, make no progress: each then continues by four times
+as much as the one before."""
 EVENT_TRIALS = 200
 """Largest number of steps tried to find the time of an event."""
 ARMED = 1e-14

@@ -125,7 +125,7 @@ class Many:
             t: time, s.
             span: length of the span, s.
             longest: longest step, s.
-            tolerance: error that a second may add; 0: equal steps.
+            tolerance: error that a second may add; 0: steps of equal length.
             errors: arrays of errors, shape (blocks * width, n_errors), to which those of the steps are added; an
                 instance goes alone while it has a shadow (see `mbfmu.kernel.errors`). None: none are estimated.
         """

@@ -10,9 +10,9 @@ Repeated along the corrections of z, and then with z at rest, it gives the chang
 that s(J) is left out. With a fixed number of corrections some r remains, and s(J) is kept. A solution that depends on
 the guess, such as that of a start with free values, has a change that depends on the guess too.
 
-Tangents that follow a run have one more argument, (..., sz, sdu), the change of du; where events and samplings shorten
-steps also (..., sdu, st, sh), the changes of the time at which a step begins and of its length. With g the guard that
-falls at the end of a step of length theta, and S the step,
+Tangents that follow a run have one more argument, (..., sz, sdu), the change of du; where events and sampling
+instants shorten steps also (..., sdu, st, sh), the changes of the time at which a step begins and of its length. With
+g the guard that falls at the end of a step of length theta, and S the step,
 
     s(theta) = -(g_x s(S) + g_u s(u) + g_p s(p) + g_t s(t)) / (g_x S_h + g_u u' + g_t),
 
@@ -39,7 +39,7 @@ CHANGING = (0, 1, 3, 6)
 FOLLOWED = (*CHANGING, 2)
 """The same where a run is followed: du too."""
 TIMED = (*FOLLOWED, 4, 5)
-"""The same where also the time t and the length h of a step change, by events and samplings."""
+"""The same where also the time t and the length h of a step change, by events and sampling instants."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def tangents(dae: Dae, scheme: Scheme, bundle: Bundle, solved: bool = True) -> T
 
 
 def following_tangents(dae: Dae, scheme: Scheme, bundle: Bundle) -> Tangents:
-    """Return the tangents of a bundle that follow a run through its samplings and events; see `tangents`."""
+    """Return the tangents of a bundle that follow a run through its sampling instants and events; see `tangents`."""
     changing = TIMED if bundle.guards or bundle.until_sampling else FOLLOWED
     return Tangents(
         formulas={name: _formula(item, True, changing) for name, item in bundle.formulas.items()},

@@ -62,9 +62,9 @@ class Contact(Description):
     """A gap that can close, dry friction along a slip, or both; texts are expressions like those of the energies.
 
     A gap stays at or above 0. It closes in an impact with Newton's restitution, gap' after = -restitution gap' before,
-    and is pressed by a force f_n >= 0; with a pull it holds, f_n >= -pull. Friction acts against the slip rate: while
-    it slides with the force that `sliding` gives, while it sticks with the force that it takes, up to `static`. With a
-    strength, the slide is held from the start, and let go for good by a larger force.
+    and is pressed by a force f_n >= 0; with a pull it holds, f_n >= -pull. Friction acts against the slip velocity:
+    while it slides with the force that `sliding` gives, while it sticks with the force that it takes, up to `static`.
+    With a strength, the slide is held from the start, and let go for good by a larger force.
 
     Args:
         name: an identifier; its outputs are ``name.gap``, ``name.f_n`` and so on.
@@ -75,10 +75,11 @@ class Contact(Description):
         impact_law: ``newton``; ``poisson``, where e is that of the impulses of expansion and compression; or
             ``sequence``, Newton's for one gap after the other.
         tangential: tangential restitution, from -1 to 1, of parameters: what sticks in an impact by Newton's law leaves
-            it with the slip rate -tangential times that before.
-        slide: the place whose rate is the slip rate, of the same; empty: `slip` gives the rate.
-        slip: slip rate, linear in the rates, where it is the rate of no place, as that of rolling in space.
-        sliding: size of the friction, N or N.m, of parameters, ``speed`` (the size of the slip rate) and ``normal``.
+            it with the slip velocity -tangential times that before.
+        slide: the place whose rate is the slip velocity, of the same; empty: `slip` gives the rate.
+        slip: slip velocity, linear in the rates, where it is the rate of no place, as that of rolling in space.
+        sliding: size of the friction, N or N.m, of parameters, ``speed`` (the size of the slip velocity) and
+            ``normal``.
         static: largest size while it sticks, of parameters and ``normal``; empty, or less than that: `sliding` at a
             speed of 0.
         strength: force or torque, N or N.m, beyond which what holds the slide breaks, of parameters and ``time``; in

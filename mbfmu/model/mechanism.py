@@ -139,7 +139,7 @@ def flatten(system: SystemData, formulas: Mapping[str, str] | None = None, choic
     Raises:
         UnknownNameError: a choice names no such coordinate.
         ModelError: the system has no World or two, a part of the wrong dimension, an unknown name in an expression, a
-            frame of a joint or force that is connected to nothing, or the like; the message says how to mend it.
+            frame of a joint or force that is connected to nothing, or the like; the message says how to correct it.
     """
     parts = _Parts(system.planar)
     parts.add_system(system, "", {}, "")

@@ -52,5 +52,5 @@ class Preparation:
 
     @property
     def equal_step(self) -> float:
-        """Length of equal steps, s; 0 if steps are chosen for a tolerance."""
+        """Length of each step, s; 0 if steps are chosen for a tolerance."""
         return 0.0 if self.tolerance else self.step

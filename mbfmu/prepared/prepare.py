@@ -182,7 +182,7 @@ class Prepared:
         return f"by default: {self.outline.usual.reason}" if self.outline.usual else ""
 
     def too_long(self, x: Any, u: Any, du: Any, p: Any, t: float, step: float | None = None, kernel: Any = None) -> str:
-        """Return a sentence if errors grow in equal steps from a state on, as a step is too long for the stepper.
+        """Return a sentence if errors grow from a state on, as steps of equal length are too long for the stepper.
 
         Args:
             x: state.
@@ -209,7 +209,7 @@ class Prepared:
             s: start values (default: the model's).
             p: parameters (default: the model's).
             kernel: what solves for it (default: the kernel for this machine).
-            stepping: whether steps follow, so that a step that is too long is told.
+            stepping: whether steps follow, so that a step that is too long is reported.
 
         With the model's own start values and parameters, a warning tells what a user should know about the start.
 

@@ -187,7 +187,7 @@ class StateSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings(StateSettings):
-    """The settings of a run of a model with equal steps."""
+    """The settings of a run of a model with steps of equal length."""
 
     options: Annotated[Mapping[str, Any] | None, OPTIONS] = None
     values: Annotated[Mapping[str, Any] | None, VALUES] = None

@@ -67,8 +67,8 @@ class BatchSimulation(Simulation):
         stepper: see `simulate`.
         options: see `simulate`.
         step: longest step of the stepper, s.
-        tolerance: see `simulate`; 0: equal steps. Chosen steps, events and samplings leave the lanes: an instance then
-            takes as long as alone.
+        tolerance: see `simulate`; 0: steps of equal length. Chosen steps, events and sampling instants leave the
+            lanes: an instance then takes as long as alone.
         values: parameters and start values by name: numbers that all share, or arrays of shape (N,).
         inputs: inputs at the start by name, numbers or arrays of shape (N,); the others have their start values.
         coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.
@@ -270,7 +270,7 @@ class BatchSimulation(Simulation):
         values: Mapping[str, Any] | None = None,
         inputs: Mapping[str, Any] | None = None,
     ) -> None:
-        """Set some instances back to a start, failed ones too, while the time goes on.
+        """Set some instances back to a start, failed ones too, while the time continues.
 
         Args:
             instances: their numbers, shape (k,).

@@ -29,9 +29,9 @@ Begin = Callable[[np.random.Generator, int], Mapping[str, Any]]
 class Environments(VectorEnv[Array, Array, Any]):
     """Many environments made from a model, which step together and begin new episodes by themselves.
 
-    `reset` begins all episodes at t = 0. An episode that is over begins anew in the next step, whose action it does not
-    see (`AutoresetMode.NEXT_STEP`), while the time of the simulation goes on. An instance whose step fails ends its
-    episode with the last reward 0 and the observation before; ``info["failed"]`` tells which.
+    `reset` begins all episodes at t = 0. An episode that is over begins again in the next step, whose action it does
+    not see (`AutoresetMode.NEXT_STEP`), while the time of the simulation continues. An instance whose step fails ends
+    its episode with the last reward 0 and the observation before; ``info["failed"]`` tells which.
 
     Args:
         model: see `mbfmu.Simulation`.

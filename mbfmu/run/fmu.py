@@ -144,7 +144,7 @@ class FmuRun:
 
         In model exchange inputs follow the lines. In co-simulation an FMU that takes derivatives of inputs gets them,
         any other the means over each step: an error of second order.
-        A motion (see `AxisMove`) is given as it is at the start of the step, as the FMU itself goes on along its
+        A motion (see `AxisMove`) is given as it is at the start of the step, as the FMU itself continues along its
         parabola.
         """
         about = self.description.coSimulation
@@ -404,7 +404,7 @@ def _words(variable: Any) -> dict[str, float]:
 def course_of(variable: Any, function: Course) -> Course:
     """Return the course of an input as its variable's type; see `as_type`.
 
-    An instance of FMI 3.0, which has types of several sizes, refuses what is beyond them.
+    An instance of FMI 3.0, which has types of several sizes, rejects what is beyond them.
     """
     return as_type(function, variable.type, any_size=isinstance(variable.valueReference, ScalarIndex))
 

@@ -22,7 +22,7 @@ MOST_TRIED = 16
 STEPS_TRIED = 1000
 """Number of steps of a run for each point at which the growth of errors is tried."""
 SHORTER = "take a smaller step, or steps chosen for a tolerance"
-"""Advice against errors of equal steps."""
+"""Advice against errors of steps of equal length."""
 
 
 class Stand(NamedTuple):

@@ -44,7 +44,7 @@ class Simulation:
         stepper: see `simulate`.
         options: see `simulate`.
         step: longest step of the stepper, s.
-        tolerance: see `simulate`; 0: equal steps.
+        tolerance: see `simulate`; 0: steps of equal length.
         values: parameters and start values by name.
         inputs: inputs at the start by name; the others have their start values.
         coordinates: ``absolute``, ``joint``, or mixed as ``absolute:load``; None: joint coordinates if they are fewer.

@@ -32,7 +32,7 @@ def bashforth(name: str, options: Mapping[str, Any], dae: Dae, count: int) -> Sc
         y_{i+1} = y_i + d (w_0 f_i + w_1 f_{i-1} + ... + w_6 f_{i-6})
 
     State x = [q; v; z], the rates at t - d, ... t - 6 d, and the step h they were made with. `begin` makes these rates
-    by Runge-Kutta steps of order 8 backwards in time. A step that differs from the one before makes them anew, which
+    by Runge-Kutta steps of order 8 backwards in time. A step that differs from the one before makes them again, which
     costs 78 accelerations but keeps the order: a history of seven rates does not stay bounded if it is interpolated
     again and again.
 

@@ -147,9 +147,9 @@ def adams_step(rate: Rate, x: SX, past: Sequence[SX], h_past: SX, t: SX, h: SX) 
     """Return a step of the Adams-Bashforth-Moulton method of order 4, with its new history.
 
     The method predicts, evaluates, corrects, modifies and evaluates; the last evaluation begins the next step. With
-    C - P = (251 + 19)/720 h^5 x^(5) the modifier -19/270 (C - P) removes the leading error, so that equal steps have
-    order 5. A changed step interpolates the history by the polynomial through its 4 rates (Gear & Tu, SIAM J.
-    Numer. Anal. 11, 1974): order 4, stable unless many steps in a row are more than 1.5 times the one before.
+    C - P = (251 + 19)/720 h^5 x^(5) the modifier -19/270 (C - P) removes the leading error, so that steps of equal
+    length have order 5. A changed step interpolates the history by the polynomial through its 4 rates (Gear & Tu,
+    SIAM J. Numer. Anal. 11, 1974): order 4, stable unless many steps in a row are more than 1.5 times the one before.
 
     Args:
         rate: function (x, t) -> x'.

@@ -21,7 +21,7 @@ FINE = 1e-3
 FINE_IMPULSE = 0.05
 """Unit of impulses in the test of convergence, which may grow while velocities rest: contact laws hold to 5e-11."""
 SLOW = 1e-10
-"""Largest slip rate, m/s or rad/s, that counts as sticking at the start of a step."""
+"""Largest slip velocity, m/s or rad/s, that counts as sticking at the start of a step."""
 LOCKED = 1e-6
 """Smallest mobility of a row that scales its impulse, relative to its mobility without the other constraints."""
 SHORT = 1e-20
@@ -45,11 +45,11 @@ def moreau(dae: Dae) -> Scheme:
     what rests can within a step; else b = min(0, -gdot_0 - 2 g_0/h), so that it is closed at the end of the step.
     Either way Lambda_N (gdot_0 + gdot_1) <= 0: no impact without friction adds energy, however many there are at once.
     Where the impulse of a bounce is far above that of an impact alone, b yields: with friction, bodies may be jammed so
-    that no impulses would do. The sizes of frictions are those of the slip rates at the start of the step.
+    that no impulses would do. The sizes of frictions are those of the slip velocities at the start of the step.
 
     In the end `energy_limit` slows the motion where it would gain energy, as with friction it may.
 
-    Each correction makes all rows anew for the step end so far, and takes Gauss-Seidel passes over all contacts, on
+    Each correction makes all rows again for the step end so far, and takes Gauss-Seidel passes over all contacts, on
     velocities and on positions, which reduced rank extrapolation accelerates (Smith, Ford & Sidi, SIAM Rev. 29, 1987).
     State x = [q; v; z]; z has the mean forces of the contacts.
 

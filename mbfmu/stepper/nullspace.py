@@ -16,7 +16,7 @@ def gauss_nullspace(P: SX) -> SX:
     """Return a basis of ker P, SX of shape (n, n - m), by row elimination with column exchange.
 
     S P X = [I C] with a permutation X, hence V = X [-C; I]. The pivot of each row is its largest entry; the exchange
-    is written with a one-hot vector, so that the pivots are chosen anew for every value of P.
+    is written with a one-hot vector, so that the pivots are chosen again for every value of P.
     """
     m, n = P.shape
     S = ca.densify(P)

@@ -21,7 +21,7 @@ def partition(dae: Dae, selection: str = "qr") -> Scheme:
         B^T (q_i - q_n - h sum_j a_ij v_j) = 0,    Phi(q_i) = 0            Newton's method
         B^T (v_i - v_n - h sum_j a_ij a_j) = 0,    C(q_i) v_i + c = 0      linear
 
-    B is chosen anew at every step, from C at q_n: ``lu`` takes the unit columns that are no pivots when C is
+    B is chosen again at every step, from C at q_n: ``lu`` takes the unit columns that are no pivots when C is
     eliminated; ``qr`` and ``svd`` take an orthonormal basis V of ker C. In all cases B^T y = 0 means that y = N mu for
     some mu: with N the unit columns of the pivots, or, for every basis V, with N = C(q_n)^T. Hence no basis is
     computed, and ``qr`` and ``svd`` take the same steps. State x = [q; v; z].
@@ -104,7 +104,7 @@ def pivot_columns(C: SX) -> SX:
     """Return the unit columns of the pivots of C, SX of shape (n, rows of C), in the order of its rows.
 
     The pivot of each row is its largest entry outside the columns taken before. The choice is written with one-hot
-    vectors, without branches, so that it is made anew for every value of C; C times the result needs no pivoting.
+    vectors, without branches, so that it is made again for every value of C; C times the result needs no pivoting.
     """
     S, free, columns = C, ca.SX.ones(C.shape[1]), [ca.SX(C.shape[1], 0)]
     for row in range(C.shape[0]):

@@ -30,7 +30,7 @@ class Numbers(NamedTuple):
     """Numbers that a pass takes besides impulses and rates: CasADi columns.
 
     Args:
-        W: nonzeros of the rows of gaps and slip rates, shape (r, n).
+        W: nonzeros of the rows of gaps and slip velocities, shape (r, n).
         Y: nonzeros of the changes of rates by an impulse of each row, shape (n, r), in units of its own mass.
         own_mass: mass that each row moves on its own, shape (r,).
         offset: rates of the rows without rates of the coordinates, shape (r,).
@@ -38,8 +38,8 @@ class Numbers(NamedTuple):
         most: impulses of bounces beyond which they yield, shape (r_N,), in units of their own masses.
         active: whether a gap acts, shape (r_N,).
         bounces: whether it bounces, shape (r_N,).
-        slow: whether a slip rate rests at the start of the step, shape (r_T,).
-        speed: slip rates at the start of the step, shape (r_T,).
+        slow: whether a slip velocity rests at the start of the step, shape (r_T,).
+        speed: slip velocities at the start of the step, shape (r_T,).
         limit: limits of frictions without a gap, shape (r_T,), N.s.
     """
 
@@ -62,7 +62,7 @@ class Touch:
 
     Args:
         gap: number of the gap, or None.
-        groups: numbers of the slip rates of each friction.
+        groups: numbers of the slip velocities of each friction.
         columns: numbers of the coordinates that it moves or is moved by.
     """
 
@@ -119,7 +119,7 @@ class Passes:
         return data, self.unpack(data)
 
     def rows(self, numbers: Numbers) -> SX:
-        """Return the rows of gaps and slip rates, shape (r, n)."""
+        """Return the rows of gaps and slip velocities, shape (r, n)."""
         return ca.SX(self._W, numbers.W)
 
     def limit(self, touch: Touch, group: Sequence[int], numbers: Numbers, w_N: SX, p: SX, t: SX, h: SX) -> SX:
@@ -127,7 +127,7 @@ class Passes:
 
         Args:
             touch: where it acts.
-            group: numbers of its slip rates.
+            group: numbers of its slip velocities.
             numbers: what holds in the step.
             w_N: impulse of its gap.
             p: parameters.

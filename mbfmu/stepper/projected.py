@@ -19,7 +19,7 @@ EXACT = frozenset({"position", "velocity"})
 SUBSTEPS = 12
 """Number of substeps d of a step h with order 7, each with one acceleration: fewer than `order=9` takes in all."""
 LASTING = 1000
-"""Number of steps after which a history is made anew, at the cost of six steps."""
+"""Number of steps after which a history is made again, at the cost of six steps."""
 
 
 def projected(dae: Dae, order: int = 4) -> Scheme:
@@ -72,9 +72,9 @@ def projected(dae: Dae, order: int = 4) -> Scheme:
 def projected_bashforth(dae: Dae) -> Scheme:
     """Return the scheme of projected steps in twelve substeps of Adams-Bashforth (see `bashforth`), order 7.
 
-    Each step goes on from its own end y^ of the step before, and what is read is y^ projected: rates along a path that
-    is projected jump, which costs two digits (measured). y^ drifts off the constraints meanwhile, so that after LASTING
-    steps, and whenever the step changes, the history begins anew where y^ was projected.
+    Each step continues from its own end y^ of the step before, and what is read is y^ projected: rates along a path
+    that is projected jump, which costs two digits (measured). y^ drifts off the constraints meanwhile, so that after
+    LASTING steps, and whenever the step changes, the history begins again where y^ was projected.
 
     State x = [q; v; z; y^; the rates at t - d, ... t - 6 d; the step h they were made with; the number of steps since].
 

@@ -273,7 +273,7 @@ class Scheme:
         multistep: whether x holds a history made with the first step; the history is no more accurate than that step
             allows, so that steps cannot be chosen by a tolerance.
         short: part of the usual step; one below it, such as that between an event and the end of a communication step,
-            leaves multipliers or a history that spoil the next step, so that the method begins anew after it. 0: none
+            leaves multipliers or a history that spoil the next step, so that the method begins again after it. 0: none
             does. A stepper with an error estimate of its own leaves it at 0.
         replaced: whether round-off, divided by the length of such a step, spoils the step itself: one of `projected` is
             taken instead.

@@ -37,7 +37,7 @@ class Usual(NamedTuple):
     options: Mapping[str, Any] = {}
 
     def suits(self, step: float) -> bool:
-        """Return whether it is taken for equal steps of a length, s; 0: steps are chosen for a tolerance."""
+        """Return whether it is taken for steps of equal length of a length, s; 0: steps are chosen for a tolerance."""
         return self.least < step <= self.most or not step
 
 
@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
         rates: how fast a model moves; None: the step does not count.
         limits: longest step times these rates.
         instead: what is said of it if it follows a row whose step is too short; empty: the reason.
-        equal: whether it is taken for equal steps only.
+        equal: whether it is taken for steps of equal length only.
     """
 
     suits: Callable[[Dae], bool]
@@ -125,7 +125,7 @@ def usual_stepper(dae: Dae, step: float) -> Usual:
 
     Args:
         dae: the equations.
-        step: length of equal steps, s; 0 if steps are chosen for a tolerance.
+        step: length of steps of equal length, s; 0 if steps are chosen for a tolerance.
     """
     before, least = "", 0.0
     for row in TABLE:

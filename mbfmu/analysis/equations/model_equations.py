@@ -92,7 +92,7 @@ class ModelEquations(EquationFunctions):
             All outputs, but the calculated parameters.
 
         Raises:
-            UsageError: the equations have events or samplings, which a run handles: `mbfmu.simulate`.
+            UsageError: the equations have events or sampling instants, which a run handles: `mbfmu.simulate`.
             StepError: Newton's method does not converge.
         """
         return integrated(self, stop, step, courses(inputs))

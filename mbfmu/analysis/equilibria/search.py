@@ -37,7 +37,7 @@ UNEVEN = 0.05
 STEP_ASIDE = 0.01
 """Displacement, m or rad, by which a direction is tried for stiff springs."""
 MOST_STARTS = 8
-"""Largest number of freedoms along which other starts lie."""
+"""Largest number of degrees of freedom along which other starts lie."""
 PARALLEL = 0.99
 """Cosine of the angle between two directions of motion from which they count as one."""
 SAME = 1e-6
@@ -188,7 +188,7 @@ def _binding(problem: EquilibriumProblem, x: Array) -> tuple[Array, Array]:
 
 
 def _around(problem: EquilibriumProblem) -> Iterable[Array]:
-    """Yield other starts: where the mechanism comes to rest, and where it gets along each of its freedoms."""
+    """Yield other starts: where the mechanism comes to rest, and where it gets along each of its degrees of freedom."""
     dae = problem.dae
     n_q = dae.n
     first_state = n_q * (2 if problem.moving else 1)

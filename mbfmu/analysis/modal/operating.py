@@ -47,7 +47,7 @@ class Operating:
         point: the state.
         spin: matrix S by which its quaternions turn, shape (n, n), 1/s.
         equilibrium: the same, if it had to be searched for; None: it is the start.
-        found: the end of its search, from which that for other values goes on.
+        found: the end of its search, from which that for other values continues.
     """
 
     point: Point
@@ -106,7 +106,7 @@ class Machine:
             given: inputs by name; the others have their start values.
             s: start values (default: the model's).
             p: parameters (default: the model's).
-            before: the equilibrium of other values, from which the search goes on.
+            before: the equilibrium of other values, from which the search continues.
 
         Raises:
             StartError: there is no consistent start.

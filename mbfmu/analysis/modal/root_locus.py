@@ -102,7 +102,7 @@ class _At(NamedTuple):
         value: the value.
         clean: eigenvalues whose round-off is zero, 1/s.
         raw: the same with their round-off.
-        found: the equilibrium, from which a search goes on.
+        found: the equilibrium, from which a search continues.
     """
 
     value: float

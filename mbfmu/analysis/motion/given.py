@@ -342,7 +342,7 @@ class SolvedPose:
 
     @property
     def missing(self) -> int:
-        """Number of freedoms that the slopes leave open."""
+        """Number of degrees of freedom that the slopes leave open."""
         n = self.J.shape[1]
         return int(n - np.linalg.matrix_rank(self.J, tol=RANK * max(1.0, float(np.linalg.norm(self.J, 2)))))
 
@@ -464,7 +464,7 @@ def first_pose(kinematics: Kinematics, rest: Rest, time: float, wanted: Array) -
         wanted: the coordinates that are given, in the order of the motion.
 
     Raises:
-        UsageError: there is none, or freedoms are left open.
+        UsageError: there is none, or degrees of freedom are left open.
     """
     dae = kinematics.dae
     q = begin = start_of(dae, rest, time)

@@ -232,7 +232,7 @@ class _Way:
         """Return times with the poses on the way to the next of the motion, and the times of singular positions.
 
         Raises:
-            UsageError: the motion does not go on until there.
+            UsageError: the motion does not continue until there.
         """
         index = int(np.searchsorted(self.motion.times, time))
         way, trail, passed = self, [], []
@@ -263,7 +263,7 @@ class _Way:
         return [(low + high) / 2]
 
     def _ended(self, time: float, failed: SolvedPose) -> UsageError:
-        """Return the error of a motion that does not go on to a time."""
+        """Return the error of a motion that does not continue to a time."""
         if failed.closed:
             return _singular(self.linkage.dae, time, failed, "velocities and accelerations are not determined")
         low, high, last = self.begin, time, self.pose

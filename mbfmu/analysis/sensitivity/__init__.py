@@ -87,7 +87,7 @@ class Sensitivity:
         stepper: see `simulate`.
         options: see `simulate`.
         step: longest step of the stepper, s.
-        tolerance: see `simulate`; 0: equal steps, which adjoints need.
+        tolerance: see `simulate`; 0: steps of equal length, which adjoints need.
         output_interval: time between outputs, s; None: about 500 points.
         times: times of the outputs, s, instead: 0 and times that increase, shape (n_t,).
         values: parameters and start values by name.
@@ -329,7 +329,7 @@ class Sensitivity:
         return outputs[:, self._shown], np.array(slopes).reshape(shape).transpose(0, 2, 1)
 
     def _refuse_moved_sampling(self, x: Any, p: Any, t: float, changes: Sequence[Any]) -> None:
-        """Raise an error if a sampling is due at a time from which the run goes on, and its time depends on a value.
+        """Raise an error if a sampling is due at a time from which the run continues, and its time depends on a value.
 
         A tangent that begins there holds for that time, not for one that the sampling moves to.
 

@@ -150,7 +150,7 @@ def _refuse_wrong(study: SweepArguments) -> None:
 def _subject(
     study: SweepArguments, names: tuple[str, ...], wanted: Sequence[Measure], first: Point, inputs: Mapping[str, Course]
 ) -> Subject:
-    """Return the model or the FMU that is run, and refuse what no run of it can have.
+    """Return the model or the FMU that is run, and reject what no run of it can have.
 
     Args:
         study: the arguments of the sweep.

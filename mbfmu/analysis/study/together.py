@@ -24,7 +24,7 @@ WORTH = 100
 
 
 class Together:
-    """Runs from 0 to `stop` with equal steps, each to the bit as `run_prepared` would make it.
+    """Runs from 0 to `stop` with steps of equal length, each to the bit as `run_prepared` would make it.
 
     Args:
         prepared: the model with its stepper, without a tolerance.

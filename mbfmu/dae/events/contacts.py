@@ -113,7 +113,7 @@ def _slips_of(
     index_of: Mapping[str, int],
     forces: tuple[SX, SX],
 ) -> Iterator[_Slip]:
-    """Yield the slip rates of a friction: one, or two in space.
+    """Yield the slip velocities of a friction: one, or two in space.
 
     Args:
         path: full name of the contact.

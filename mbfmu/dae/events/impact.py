@@ -1,6 +1,6 @@
 """The formula that finds the modes at an event: impacts first, then which gaps stay closed, what sticks and slides.
 
-Impact, with the impulses Lambda along gaps that touch and along the slip rates of these, and the matrix
+Impact, with the impulses Lambda along gaps that touch and along the slip velocities of these, and the matrix
 A = W M^-1 W^T of the constrained mechanism, v+ = v + M^-1 W^T Lambda:
 
     0 <= Lambda_N  and  gdot+ + e gdot- >= 0, one of them zero      Newton's law, all contacts at once
@@ -20,7 +20,7 @@ acts on the sum of their impulses:
 
     0 <= Lambda_N  and  gdot+ - gdot_S >= 0, one of them zero
 
-Modes, with accelerations a and forces lambda along gaps that touch with gdot+ = 0, and along slip rates:
+Modes, with accelerations a and forces lambda along gaps that touch with gdot+ = 0, and along slip velocities:
 
     -pull <= lambda_N  and  gddot >= 0, one of them at its bound
     |lambda_T| <= F_s(N),  gamma' = 0 or at the limit, against gamma', where gamma+ = 0; else lambda_T slides
@@ -589,7 +589,7 @@ class _Resting:
     Args:
         gaps: for each gap whether it does.
         frictions: for each friction whether it does.
-        slips: the slip rates, SX, shape (r_T,).
+        slips: the slip velocities, SX, shape (r_T,).
     """
 
     gaps: list[SX]
@@ -605,8 +605,8 @@ class _Bound:
         closed: for each gap whether it is closed.
         sticks: for each friction whether it sticks.
         rows_N: for each gap whether its row acts.
-        rows_T: for each slip rate whether its row acts.
-        carrier: for each slip rate the number, from 1, of the one that has its force too; else 0.
+        rows_T: for each slip velocity whether its row acts.
+        carrier: for each slip velocity the number, from 1, of the one that has its force too; else 0.
     """
 
     closed: list[SX]
@@ -635,7 +635,7 @@ def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
 
 
 def _independent(A: SX, own_masses: SX, chosen: "_Chosen", resting: "_Resting", switches: Switches) -> "_Bound":
-    """Return which rows of gaps and of sticking slip rates act, and which hold without.
+    """Return which rows of gaps and of sticking slip velocities act, and which hold without.
 
     A row is left out if those before it imply it: if little is left of its diagonal in a Cholesky factor. What touches
     at rest without a force of its own, and is kept so by the rows that act, counts as closed and sticking too.
@@ -695,7 +695,7 @@ def _independent(A: SX, own_masses: SX, chosen: "_Chosen", resting: "_Resting", 
 
 
 def _sizes(switches: Switches, slip: SX, p: SX, t: SX) -> Callable[[SX], SX]:
-    """Return the function N -> size of each friction that slides with these slip rates."""
+    """Return the function N -> size of each friction that slides with these slip velocities."""
     speed = ca.SX.zeros(len(switches.frictions))
     for group in switches.groups:
         size = ca.norm_2(ca.vertcat(*(slip[j] for j in group)))

@@ -1,21 +1,21 @@
-"""Equations of which some rows are switched: closed gaps and sticking slip rates, chosen by modes in the memory.
+"""Equations of which some rows are switched: closed gaps and sticking slip velocities, chosen by modes in the memory.
 
 Each row that can be switched has a slack coordinate s of unit mass without forces. With the mode d of the row, 1 if it
 acts and 0 if not, the equations have the rows
 
     d g(q, t) + (1 - d) s = 0                      a gap
-    d (place(q, t) - anchor) + (1 - d) s = 0       a slip rate that is the rate of a place
-    d gamma(q, v, t) + (1 - d) s' = 0              any other slip rate
+    d (place(q, t) - anchor) + (1 - d) s = 0       a slip velocity that is the rate of a place
+    d gamma(q, v, t) + (1 - d) s' = 0              any other slip velocity
 
 A row that acts leaves its slack coordinate at rest at 0; one that does not binds nothing but its slack coordinate, and
 has a multiplier of 0. So the pattern of the equations is the same in all modes: every stepper takes them as they are.
 Where rows depend on each other, as those of a block that rests on two corners and sticks at both, those that others
 imply do not act: they hold anyway, and the rank is full.
 
-A sliding friction is a force -sigma F(|gamma|, N) along its slip rate, with the direction sigma = 1 or -1 among the
+A sliding friction is a force -sigma F(|gamma|, N) along its slip velocity, with the direction sigma = 1 or -1 among the
 modes, so that it is smooth while it slides. In space it acts against the slip gamma, a pair of rates; the mode is then
 the direction in which it began to slide, and when gamma turns away from it by 60 degrees, the friction is looked at
-anew. When gamma nearly comes to rest, where it may turn ever faster, the friction keeps the direction that it has
+again. When gamma nearly comes to rest, where it may turn ever faster, the friction keeps the direction that it has
 there, so that the end of the slip is a zero as in the plane: there it either rests or slides on. Where N depends on
 multipliers, the friction and the multipliers of the index-1 form are solved for together.
 """
@@ -60,7 +60,7 @@ MOST_CHANGED, MOST_TURNED = 0.5, 0.02
 KEPT = 2.0
 """Length of the direction of a slip in space, among the modes, that the friction keeps up to rest; else it is 1."""
 SLOW = 1e-10
-"""Largest slip rate, m/s or rad/s, that may stick without having come to rest."""
+"""Largest slip velocity, m/s or rad/s, that may stick without having come to rest."""
 AT_REST = 1e-150
 """Speed, m/s or rad/s, along the direction in which a slip in space began, below which the friction keeps that
 direction."""
@@ -80,14 +80,15 @@ class ModeParameters:
     Attributes:
         closed: 1 for each gap that is closed, else 0.
         impacts: number of impacts of each gap.
-        sticks: 1 for each slip rate that sticks, else 0.
-        direction: of each slip rate that slides, 1 or -1, or an entry of a vector of the length 1 or `KEPT`; 0 for
+        sticks: 1 for each slip velocity that sticks, else 0.
+        direction: of each slip velocity that slides, 1 or -1, or an entry of a vector of the length 1 or `KEPT`; 0 for
             others.
-        anchor: place at which each slip rate began to stick.
+        anchor: place at which each slip velocity began to stick.
         side: sign of each normal force, 1 or -1.
         bound_N: 1 for each closed gap whose row acts; 0 for a closed gap that the rows which act keep closed.
-        bound_T: 1 for each sticking slip rate whose row acts; 0 for one that the rows which act keep at rest.
-        carrier: number of the slip rate, from 1, that also has the force of one that other rows keep at rest; else 0.
+        bound_T: 1 for each sticking slip velocity whose row acts; 0 for one that the rows which act keep at rest.
+        carrier: number of the slip velocity, from 1, that also has the force of one that other rows keep at rest;
+            else 0.
         fallen: 1 for each guard that has fallen below zero at this event, else 0.
         count: number of events.
         time: time of the last event, s.
@@ -113,7 +114,7 @@ def mode_sizes(switches: Switches) -> tuple[int, ...]:
 
 
 def n_guards(switches: Switches) -> int:
-    """Return the number of guards: one for each gap, each slip rate and each normal force with a sign."""
+    """Return the number of guards: one for each gap, each slip velocity and each normal force with a sign."""
     return len(switches.gaps) + len(switches.frictions) + sum(item.signed for item in switches.frictions)
 
 
@@ -131,7 +132,7 @@ def _memory(switches: Switches) -> tuple[MemorySignal, ...]:
 
 
 class Rows:
-    """The rows of gaps and slip rates at a state, in coordinates without the slack ones.
+    """The rows of gaps and slip velocities at a state, in coordinates without the slack ones.
 
     Args:
         dae: the equations before.
@@ -142,9 +143,9 @@ class Rows:
 
     Attributes:
         gap, gap_rate, slip, slide: values, shapes (r_N,), (r_N,), (r_T,), (r_T,).
-        W_N, W_T: matrices of the gaps' rates and the slip rates, shapes (r_N, n) and (r_T, n).
-        gap_t: partial derivative of the gaps in time; slip_0: slip rates without velocities.
-        bias_N, bias_T: second derivatives of the gaps, and derivatives of the slip rates, without accelerations.
+        W_N, W_T: matrices of the gaps' rates and the slip velocities, shapes (r_N, n) and (r_T, n).
+        gap_t: partial derivative of the gaps in time; slip_0: slip velocities without velocities.
+        bias_N, bias_T: second derivatives of the gaps, and derivatives of the slip velocities, without accelerations.
     """
 
     def __init__(self, dae: Dae, q: SX, v: SX, p: SX, t: SX) -> None:
@@ -412,7 +413,7 @@ class _Switched:
         return (*lengths[: plain.m], *kept, *lengths[plain.m :], *rolling)
 
     def multipliers(self, lambda_: SX) -> tuple[SX, SX, SX]:
-        """Return the plain multipliers, and those of the gaps and of the slip rates, of all multipliers."""
+        """Return the plain multipliers, and those of the gaps and of the slip velocities, of all multipliers."""
         plain, r_N, m = self.plain, self.r_N, self.m
         rubbing = ca.SX.zeros(self.r_T)
         for index, j in enumerate(self.kept):

@@ -1,7 +1,7 @@
 """Equations whose contact forces a stepper decides, step by step, instead of modes and events.
 
-The mean force of each gap and slip rate over the last step is a first-order state, and so are the residuals of the laws
-of contact in that step. The stepper sets them; as equations they are constant.
+The mean force of each gap and slip velocity over the last step is a first-order state, and so are the residuals of
+the laws of contact in that step. The stepper sets them; as equations they are constant.
 """
 
 from dataclasses import replace
@@ -81,7 +81,7 @@ def stepped(dae: Dae) -> Dae:
 
 
 def _rates(switches: Switches) -> list[tuple[FrictionSignal, str]]:
-    """Return the friction that each slip rate belongs to, and what follows its names."""
+    """Return the friction that each slip velocity belongs to, and what follows its names."""
     return [
         (switches.frictions[j], label)
         for group in switches.groups for j, label in zip(group, labels(group), strict=True)
@@ -89,7 +89,7 @@ def _rates(switches: Switches) -> list[tuple[FrictionSignal, str]]:
 
 
 def _states(switches: Switches) -> tuple[list[StateSignal], list[StateSignal]]:
-    """Return the states for the forces of gaps and slip rates, and those for the residuals."""
+    """Return the states for the forces of gaps and slip velocities, and those for the residuals."""
     forces = [
         *((f"{item.name}.f_n", EFFORTS[item.unit]) for item in switches.gaps),
         *((f"{item.name}.f_t{end}", EFFORTS[item.unit]) for item, end in _rates(switches)),
@@ -102,12 +102,12 @@ def _states(switches: Switches) -> tuple[list[StateSignal], list[StateSignal]]:
 
 
 def _outputs(switches: Switches, forces: list[StateSignal], rows: Rows, values: SX) -> list[tuple[Signal, SX]]:
-    """Return the outputs of gaps, slip rates and residuals.
+    """Return the outputs of gaps, slip velocities and residuals.
 
     Args:
         switches: gaps and frictions.
         forces: the states of their forces.
-        rows: gaps and slip rates at a state.
+        rows: gaps and slip velocities at a state.
         values: forces, then residuals, SX.
     """
     result: list[tuple[Signal, SX]] = []

@@ -10,7 +10,7 @@ equations keep m - d combinations R C that are orthogonal to it, and all other r
 
 The Householder reflections w_j (Golub & Van Loan, Matrix Computations, 5.1) are constant within a step, so that a step
 has the constraints R Phi(q) = 0 with a constant R: smooth, and of full rank also off the constraints, where there are
-more independent rows than on them. At the end of a step they are made anew. With the old N, N^T N = I and R N = 0:
+more independent rows than on them. At the end of a step they are made again. With the old N, N^T N = I and R N = 0:
 
     A = [B; R C],    (A A^T) [Y; X] = A C^T N,    N' = N - R^T X
 

@@ -122,8 +122,8 @@ def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, .
 def _poses(dae: Dae, count: int) -> list[Array]:
     """Return the assembled pose and some on a walk from it, all closed; an empty list if it cannot be assembled.
 
-    The walk keeps its direction, except for a random part by which it explores all freedoms. Directions are projected
-    onto the free ones, as a basis of these differs between processors.
+    The walk keeps its direction, except for a random part by which it explores all degrees of freedom. Directions are
+    projected onto the free ones, as a basis of these differs between processors.
     """
     s, p = dae.s_default(), dae.extended(dae.p_default())
     q = np.array(assembled(dae, list(s), list(p), 0.0)).ravel()

@@ -1,10 +1,11 @@
 """Unilateral constraints and dry friction of a mechanism, before it is decided which of them act.
 
 A gap g(q, t) >= 0 has a force f_n >= 0 along its gradient that acts only where the gap is closed. One that holds keeps
-closed up to a pull: f_n >= -pull. Dry friction acts against a slip rate gamma(q, v, t): while it slides, its force has
-a given size; while it sticks, the force is what it takes, up to a limit. Both sizes may depend on a normal force: that
-of a gap, with which its pull presses, or one that the motion and the multipliers of the other constraints give, such as
-the reaction of a joint. A friction that breaks sticks from the start, and never again once it has slipped.
+closed up to a pull: f_n >= -pull. Dry friction acts against a slip velocity gamma(q, v, t): while it slides, its
+force has a given size; while it sticks, the force is what it takes, up to a limit. Both sizes may depend on a normal
+force: that of a gap, with which its pull presses, or one that the motion and the multipliers of the other constraints
+give, such as the reaction of a joint. A friction that breaks sticks from the start, and never again once it has
+slipped.
 """
 
 from dataclasses import dataclass
@@ -39,17 +40,17 @@ class GapSignal:
 
 @dataclass(frozen=True)
 class FrictionSignal:
-    """A slip rate with dry friction.
+    """A slip velocity with dry friction.
 
     Args:
-        name: full name of what rubs; ``name.slip`` is the slip rate, ``name.f_t`` the force of friction.
+        name: full name of what rubs; ``name.slip`` is the slip velocity, ``name.f_t`` the force of friction.
         unit: SI unit of the slip, ``m`` or ``rad``.
         input: number of the input of the plain equations through which its force acts.
         gap: number of the gap whose force is the normal force; None: `Switches.normals` gives it.
-        sliding: whether the slip rate is that of `Switches.slides`, so that what sticks keeps a place; else it keeps
-            a velocity, and sticking is a nonholonomic constraint.
+        sliding: whether the slip velocity is that of `Switches.slides`, so that what sticks keeps a place; else it
+            keeps a velocity, and sticking is a nonholonomic constraint.
         signed: whether the normal force is positive on one side and negative on the other, as that of a guide.
-        pair: whether this slip rate and the next one are the two directions of one friction in space.
+        pair: whether this slip velocity and the next one are the two directions of one friction in space.
         breaks: whether it sticks from the start, and never again once it has slipped.
         rebounds: whether `Switches.tangential` gives it a tangential restitution; else it has none.
         reacts: whether its normal force is a reaction, of which `Switches.reaction` gives the impulse in an impact.
@@ -69,14 +70,14 @@ class FrictionSignal:
 
 @dataclass(frozen=True)
 class Switches:
-    """The gaps and frictions of a mechanism; r_N gaps and r_T slip rates. All Functions return columns.
+    """The gaps and frictions of a mechanism; r_N gaps and r_T slip velocities. All Functions return columns.
 
     Args:
         gaps: the gaps.
-        frictions: the slip rates.
+        frictions: the slip velocities.
         gap: (q, p, t) -> g, shape (r_N,).
         slip: (q, v, p, t) -> gamma, shape (r_T,), affine in v.
-        slide: (q, p, t) -> places whose rates are the slip rates, shape (r_T,); 0 for those without.
+        slide: (q, p, t) -> places whose rates are the slip velocities, shape (r_T,); 0 for those without.
         normal: (q, v, z, a, lambda_, u, p, t) -> normal forces, shape (r_T,), N; 0 for those of gaps.
         restitution: (p) -> e of each gap, shape (r_N,).
         rest: (p) -> speed of approach, m/s or rad/s, below which a gap closes for good, shape (r_N,).
@@ -86,7 +87,7 @@ class Switches:
         pull: (u, p, t) -> largest pull of each gap, shape (r_N,), N or N.m; None: no gap holds.
         reaction: (q, v, z, change of v, impulses of lambda_, of u, p, t) -> normal impulses, shape (r_T,), N.s; 0 for
             those that are no reactions; None: there is none.
-        tangential: (p) -> tangential restitution of each slip rate, shape (r_T,); None: there is none.
+        tangential: (p) -> tangential restitution of each slip velocity, shape (r_T,); None: there is none.
         forces: place among the first-order states of the mean forces of the last step, gaps first, which a stepper
             decides (see `stepped`); None: there are none.
     """
@@ -166,7 +167,7 @@ class Switches:
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Return the numbers of the slip rates of each friction: one, or a pair."""
+        """Return the numbers of the slip velocities of each friction: one, or a pair."""
         result: list[tuple[int, ...]] = []
         index = 0
         while index < len(self.frictions):

@@ -1,8 +1,8 @@
 """Cuts of loops: among the spanning trees with the fewest coordinates, the one whose other joints cost the least.
 
 A tree of joints with the fewest coordinates leaves the fewest rows of constraints, as each joint has as many rows as it
-lacks freedoms; all such trees come from each other by exchanges of two joints of a loop that are equally free (they are
-the bases of least weight of a matroid). Among them the cut is the cheapest that
+lacks degrees of freedom; all such trees come from each other by exchanges of two joints of a loop that are equally
+free (they are the bases of least weight of a matroid). Among them the cut is the cheapest that
 
 1. leaves no bodies without mass at the end of a chain, where nothing would tell how they accelerate;
 2. leaves no axis off the tree that is needed there: one with a rotor, or a spatial angle on which something acts, as

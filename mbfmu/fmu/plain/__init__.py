@@ -145,5 +145,5 @@ def _bound(bundle: Bundle, corrections: int) -> str:
 
 
 def _in_pieces(bundle: Bundle) -> bool:
-    """Return whether a step may be cut by events or samplings."""
+    """Return whether a step may be cut by events or sampling instants."""
     return bool(bundle.guards or bundle.until_sampling)

@@ -1,4 +1,4 @@
-"""A kernel that runs at once: compiled by tcc, it goes on with an optimised library as soon as that is there."""
+"""A kernel that runs at once: compiled by tcc, it continues with an optimised library as soon as that is there."""
 
 import warnings
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from mbfmu.kernel.runtime import Compiled
 
 
 class Early:
-    """A kernel, and the making of a library that it goes on with: one of the same bits that is several times as fast.
+    """A kernel, and the making of a library that it continues with: one of the same bits that is several times as fast.
 
     The library is made in a thread, for whose end Python waits before it ends.
 

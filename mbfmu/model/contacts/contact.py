@@ -1,4 +1,4 @@
-"""The contract of contacts: gaps that can close, and slip rates with dry friction.
+"""The contract of contacts: gaps that can close, and slip velocities with dry friction.
 
 A contact states its gaps and slips as expressions of frames, or of the axis of a joint; nothing is differentiated by
 hand. Its forces act through inputs of the equations, which are solved for and cannot be set.
@@ -44,10 +44,11 @@ class Friction:
     """A slip with dry friction.
 
     Args:
-        slip: the slip rate, SX scalar, or in space a column of two; of places and rates, linear in these.
+        slip: the slip velocity, SX scalar, or in space a column of two; of places and rates, linear in these.
         sliding: function (speed, normal) -> size of the force while it slides, SX scalar.
         static: function (normal) -> largest force while it sticks, SX scalar.
-        slide: the place whose rate is the slip rate, of the same shape; None: there is none, as with rolling in space.
+        slide: the place whose rate is the slip velocity, of the same shape; None: there is none, as with rolling in
+            space.
         gap: number of the gap of this contact whose force is the normal force; None: `normal` gives it.
         normal: function (joint, force, torque) -> normal force, SX scalar, of the joint and the cut force and torque at
             its frame_b, resolved in frame_b; None: 0, the friction does not depend on it.
@@ -201,7 +202,7 @@ class SurfaceContact(FrameContact):
         raise NotImplementedError
 
     def friction(self, p: Any, a: Frame, b: Frame) -> tuple[SX, SX | None]:
-        """Return the slip rate and its place (see `Friction`); None: it has none."""
+        """Return the slip velocity and its place (see `Friction`); None: it has none."""
         raise NotImplementedError
 
     def gaps(self, p: Any, a: Frame, b: Frame) -> tuple[Gap, ...]:

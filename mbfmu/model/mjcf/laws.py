@@ -104,7 +104,8 @@ def stated(defaults: Defaults, element: XmlElement) -> tuple[XmlElement, Actuato
     """Return an actuator with the attributes of its classes, which all kinds of actuators share, and its law.
 
     A law is that of the nearest class in which an actuator of the same kind, or a general one, set it last; it begins
-    anew where there is none. So MuJoCo 4.0.0 has it; in versions before 4 each kind goes on with the law of any other.
+    again where there is none. So MuJoCo 4.0.0 has it; in versions before 4 each kind continues with the law of any
+    other.
 
     Raises:
         ModelError: it has a number without meaning.

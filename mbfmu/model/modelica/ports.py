@@ -1,4 +1,4 @@
-"""Frames and flanges of the library's components, and the connections of them that are refused."""
+"""Frames and flanges of the library's components, and the connections of them that are rejected."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Elements of robots' files that are not read: reported where they change no motion, else refused with the remedy."""
+"""Elements of robots' files that are not read: reported where they change no motion, else rejected with the remedy."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping

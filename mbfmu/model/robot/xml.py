@@ -1,4 +1,4 @@
-"""XML -> elements with their lines; document types, entities and references to other files are refused."""
+"""XML -> elements with their lines; document types, entities and references to other files are rejected."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

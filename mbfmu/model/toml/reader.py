@@ -338,7 +338,7 @@ def _fault(
     components: list[Any],
     connections: tuple[Connection, ...],
 ) -> KeyPath:
-    """Return the path in the table of a system of the entry that the system refuses; a wire names its own."""
+    """Return the path in the table of a system of the entry that the system rejects; a wire names its own."""
     text = str(error)
     names = table.get("names", {})
     if "inner_starts" in table and any(name in text for name in ("inner_starts", *table["inner_starts"])):

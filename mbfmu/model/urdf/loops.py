@@ -84,7 +84,7 @@ class LoopReader:
             yield RobotForce(f"line_{index}", element.line, (self.link(a), self.link(b)), (first, second), (spring,))
 
     def _parts(self, element: XmlElement, names: str, prefix: str = "") -> list[XmlElement]:
-        """Return the children of an element whose tags have its own, or a prefix, in front; others are refused."""
+        """Return the children of an element whose tags have its own, or a prefix, in front; others are rejected."""
         tags = [f"{prefix or element.tag + '_'}{name}" for name in names.split()]
         list(left_out(self.reader, element, tags, {}))
         return [self.reader.one(element, tag) for tag in tags]

@@ -31,7 +31,7 @@ def expanded(path: Path, source: SourceText, macro: XmlElement, options: RobotOp
         largest: largest number of characters of the URDF.
 
     Raises:
-        ModelFileError: the reader is not installed, it refuses the file, or it takes too long for it.
+        ModelFileError: the reader is not installed, it rejects the file, or it takes too long for it.
     """
     if find_spec("xacro") is None:
         message = f"<{macro.tag}> is xacro, which needs its reader: {extras.command('xacro')}, or run"
