@@ -159,7 +159,7 @@ def test_an_input_file_is_the_mesh_that_it_describes(kind: str, tmp_path: Path) 
 
 SHELL = "*ELEMENT, TYPE=S4, ELSET=Skin\n900, 1, 11, 21, 31\n"
 WRONG: dict[str, str] = {
-    "elements that are no solids, whose stiffness or mass is not modelled: 1 of the type S4": SHELL
+    "elements that are not solids, whose stiffness or mass is not modelled: 1 of the type S4": SHELL
     + "*SHELL SECTION, ELSET=Skin, MATERIAL=m\n0.1\n",
     "2 of the type MASS": "*ELEMENT, TYPE=MASS\n900, 1\n901, 11\n",
     r"line \d+: \*EQUATION ties nodes to each other, which is not read: remove it": "*EQUATION\n2\n1,1,1.,11,1,-1.\n",

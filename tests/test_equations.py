@@ -264,7 +264,7 @@ def test_the_energy_changes_by_the_power() -> None:
         (lambda: mbfmu.equations("two_link").guards, "no gaps or dry friction"),
         (lambda: mbfmu.equations("pid").power, "has no energy"),
         (lambda: mbfmu.equations("stick_slip").simulate(1.0), "gaps or dry friction"),
-        (lambda: mbfmu.equations("sampled_pid").simulate(1.0), "has samplings"),
+        (lambda: mbfmu.equations("sampled_pid").simulate(1.0), "has sampled blocks"),
         (lambda: mbfmu.equations("two_link").simulate(-1.0), "positive"),
         (lambda: mbfmu.equations("two_link").to_c("x", ()), "name some"),
         (lambda: mbfmu.equations("two_link").to_c("x", jacobians={"mass": ("v",)}), "no argument 'v'"),

@@ -113,7 +113,7 @@ def test_redundant_matrices_follow_from_the_others(tmp_path: Path) -> None:
         ("m0(   1,   1)", "m0(   1,,   1)", "'m0.*' is not a number of"),
         ("m0(   2,   1)", "m0(   1,   1)", "is in .* twice"),
         ("        Ke\n", "        Me\n", "there are two matrices Me"),
-        ("nrow      =    3", "nrow      =    \xb2", "no whole number"),
+        ("nrow      =    3", "nrow      =    \xb2", "not a whole number"),
         ("m1(", "mn(", r"matrices of higher order \(mn\) are not read"),
         ("nelastq =    3", "nelastq =    2", "modes, and the body 2"),
     ],

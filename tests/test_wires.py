@@ -445,7 +445,7 @@ WRONG: Mapping[str, tuple[Callable[[], System], type[MbfmuError], str]] = {
     "a factor that is infinite": (
         lambda: machine(wires=(wire("hinge.phi", "law.phi", offset="1/(2 - 2)"),)),
         ValueRangeError,
-        r"wire\(.*\) in 'machine': offset = '1/\(2 - 2\)' is inf: mend it",
+        r"wire\(.*\) in 'machine': offset = '1/\(2 - 2\)' is inf: correct it",
     ),
     "another unit": (
         lambda: machine(wires=(wire("hinge.w", "law.phi"),)),

@@ -66,7 +66,9 @@ def regressor(model: Model) -> Regressor:
         UsageError: it is no system, has no rigid parts, has constraints, or has events.
     """
     if not isinstance(model, System):
-        raise UsageError(f"'{model.name}' is no system of rigid parts, whose inertial parameters could be identified")
+        raise UsageError(
+            f"'{model.name}' is not a system of rigid parts, whose inertial parameters could be identified"
+        )
     bodies = [item for item in model.components if isinstance(item, Body)]
     if not bodies:
         raise UsageError(f"'{model.name}' has no Body or BodyShape, whose inertial parameters could be identified")

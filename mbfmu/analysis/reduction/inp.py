@@ -243,7 +243,9 @@ class _Reading:
                 strange[kind] = strange.get(kind, 0) + 1
         if strange:
             kinds = first_of([f"{count} of the type {kind}" for kind, count in strange.items()])
-            message = f"'{self.path}' has elements that are no solids, whose stiffness or mass is not modelled: {kinds}"
+            message = (
+                f"'{self.path}' has elements that are not solids, whose stiffness or mass is not modelled: {kinds}"
+            )
             raise ModelFileError(f"{message}; remove them, or take matrices from the solver")
         if not self.solids:
             raise ModelFileError(f"'{self.path}' has no solid elements: a mesh needs some of {', '.join(TYPES)}")
