@@ -58,7 +58,7 @@ class ComparisonTask:
 
 
 def nearest_steps(stop: float, h: float) -> int:
-    """Return the number of equal steps of about h, s, to a time, s."""
+    """Return the number of steps of equal length of about h, s, to a time, s."""
     return max(1, round(stop / h))
 
 

@@ -159,7 +159,7 @@ def move(
 
 
 def fewest_steps(span: float, longest: float) -> int:
-    """Return the number of equal steps, each at most `longest`, that a span takes."""
+    """Return the number of steps of equal length, each at most `longest`, that a span takes."""
     return max(1, math.ceil(span / longest * (1 - CLOSE)))
 
 

@@ -1,4 +1,4 @@
-"""Excitation: the motion of a robot from which its base parameters are told best.
+"""Excitation: the motion of a robot from which its base parameters are identified best.
 
 Each coordinate is a Fourier series with the period T, omega = 2 pi / T (Swevers et al., Optimal robot excitation and
 identification, IEEE Transactions on Robotics and Automation 13(5), 1997, pp. 730-740):

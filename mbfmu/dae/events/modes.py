@@ -478,7 +478,7 @@ class _Switched:
         return self.tau if ca.depends_on(ca.densify(N), tau) else -acting * size
 
     def _sized(self, N: SX) -> tuple[SX, SX]:
-        """Return the direction of each slip rate that slides, and the size F(speed, N) of the force against it."""
+        """Return the direction of each slip velocity that slides, and the size F(speed, N) of the force against it."""
         modes = self.modes
         closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
         along, speed, going = self._sliding()
