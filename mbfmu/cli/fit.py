@@ -4,7 +4,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
@@ -121,6 +120,8 @@ def _error(item: "Fitted") -> str:
 
 def _determined(result: "Fit") -> str:
     """Return how many directions the data determine, and which values are correlated most."""
+    import numpy as np
+
     size = np.abs(np.triu(np.nan_to_num(result.correlation, posinf=0, neginf=0), 1))
     known = result.identifiability
     text = f"{known.rank} of {len(known.singular)} values determined"
