@@ -151,6 +151,13 @@ PICTURES = (
         command="-m mbfmu kinematics crane --frame beam2.frame_b --grid lift.s=-0.2:1.1:27 --grid tilt.s=0:1.1:23 "
         "--plot {folder}/picture.png",
     ),
+    Picture(
+        "sweep.png",
+        "models/crane.py",
+        command="-m mbfmu sweep crane --stop 0.5 --sample saltelli:64 --distribution load=uniform(100,300) "
+        "--distribution L1=uniform(3.4,3.6) --distribution L2=uniform(2.3,2.7) --measure tip=min(hook.r_0[2]) "
+        "-o {folder}/crane.csv --plot {folder}/picture.png",
+    ),
     Picture("view.png", "examples/viewed.py", (SHOT, "models/crane.py")),
     Picture("bent.png", "examples/bent.py", (SHOT, "models/excavator_flexible.py", *EXCAVATOR)),
     Picture("examples/rolling.png", "examples/rolling.py", ("models/ice_skate.py", "models/rolling_disk.py")),
@@ -160,6 +167,8 @@ PICTURES = (
     Picture("examples/synthesis.png", "examples/synthesis.py"),
     Picture("examples/slew.png", "examples/slew.py"),
     Picture("examples/predictive.png", "examples/predictive.py", ("models/cart_pendulum.toml",)),
+    Picture("examples/estimation.png", "examples/estimation.py", ("models/cart_pendulum.toml",)),
+    Picture("examples/calibration.png", "examples/calibration.py", ("models/arm6.py",)),
     Picture("swing.png", "examples/swing.py", ("models/two_link.py",)),
     Picture("lane_change.png", "examples/lane_change.py", ("models/car.py",)),
     Picture(

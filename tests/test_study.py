@@ -1,16 +1,21 @@
 """Samples of studies are spread as they claim, and Sobol' indices are those of closed forms and of derivatives."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from harness import extra
+from PIL import Image
 
 import mbfmu
 from mbfmu.analysis.equations.derivatives import jacobian
 from mbfmu.analysis.study import Row, sobol_indices
 from mbfmu.analysis.study.points import points
+from mbfmu.analysis.study.sampling import distribution
 from mbfmu.errors import UsageError
+from mbfmu.show.plot import plot_study
 
 UNIFORM = {"a": "uniform(0,1)", "b": "uniform(2,4)"}
 
@@ -125,3 +130,74 @@ def test_indices_refuse_rows_of_another_study() -> None:
     failed = [Row(row.values, {}, "it failed") for row in rows]
     with pytest.raises(UsageError, match="two at least"):
         sobol_indices(failed)
+
+
+@pytest.mark.parametrize(
+    ("text", "theirs"),
+    [
+        ("lognormal(2,0.5)", lambda stats: stats.lognorm(0.5, scale=2)),
+        ("triangular(1,1.5,4)", lambda stats: stats.triang(0.5 / 3, 1, 3)),
+        ("truncated(1,0.5,0.2,1.4)", lambda stats: stats.truncnorm(-1.6, 0.8, 1, 0.5)),
+        ("beta(2,3,-1,1)", lambda stats: stats.beta(2, 3, -1, 2)),
+        ("weibull(1.5,2)", lambda stats: stats.weibull_min(1.5, scale=2)),
+        ("exponential(3)", lambda stats: stats.expon(scale=3)),
+    ],
+)
+def test_distributions_by_name_have_the_quantiles_of_scipy(text: str, theirs: Callable[[Any], Any]) -> None:
+    from scipy import stats
+
+    parts = np.linspace(0.01, 0.99, 9)
+    assert distribution("a", text).at(parts) == pytest.approx(theirs(stats).ppf(parts), rel=1e-9)
+
+
+@pytest.mark.parametrize("method", ["", "sobol:", "halton:", "lhs:"])
+def test_correlated_values_keep_their_distributions_and_have_the_rank_correlation_of_the_copula(method: str) -> None:
+    from scipy import stats
+
+    distributions = {"a": "uniform(0,1)", "b": "exponential(2)", "c": "normal(0,1)"}
+    _, found = points({}, f"{method}1024", distributions, 3, {"a,b": 0.8, "c,b": -0.3})
+    a, b, c = np.array(found).T
+    assert stats.kstest(a, "uniform").pvalue > 1e-3
+    assert stats.kstest(b, stats.expon(scale=2).cdf).pvalue > 1e-3
+    for x, y, rho in ((a, b, 0.8), (b, c, -0.3), (a, c, 0.0)):
+        wanted = 6 / np.pi * np.arcsin(rho / 2)  # Spearman's, of a Gaussian copula
+        assert stats.spearmanr(x, y)[0] == pytest.approx(wanted, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gamma(1,2)", "KIND of normal, uniform, lognormal"),
+        ("normal(1)", "normal\\(NUMBERS\\) of mean,sd with sd > 0"),
+        ("triangular(1,0,2)", "a <= mode <= b"),
+        ("lognormal(-1,1)", "median > 0"),
+        ("uniform(0,inf)", "a < b"),
+    ],
+)
+def test_a_distribution_that_is_none_says_what_it_takes(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        distribution("a", text)
+
+
+@pytest.mark.parametrize(
+    ("sample", "correlations", "message"),
+    [
+        ("8", {"a,d": 0.5}, "two values that have distributions"),
+        ("8", {"a,a": 0.5}, "between -1 and 1 of two values"),
+        ("8", {"a,b": 1.0}, "between -1 and 1 of two values"),
+        ("8", {"a,b": 0.9, "b,c": 0.9, "a,c": -0.9}, "contradict each other"),
+        ("saltelli:8", {"a,b": 0.5}, "independent values"),
+    ],
+)
+def test_correlations_that_no_values_have_are_refused(
+    sample: str, correlations: dict[str, float], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        points({}, sample, dict.fromkeys("abc", "normal(0,1)"), 0, correlations)
+
+
+def test_a_picture_has_a_histogram_and_the_indices_of_each_measure(tmp_path: Path) -> None:
+    rows = studied(lambda a, b: a + 2 * b, {"a": "uniform(0,1)", "b": "uniform(0,1)"}, 16)
+    both, alone = plot_study(rows, sobol_indices(rows), tmp_path / "both.png"), plot_study(rows, (), tmp_path / "a.png")
+    with Image.open(both) as wide, Image.open(alone) as narrow:
+        assert wide.width == 2 * narrow.width

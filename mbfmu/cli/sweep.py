@@ -53,10 +53,14 @@ class Points(OptionGroup):
         list[str] | None,
         typer.Option(
             "--distribution",
-            metavar="NAME=normal(MEAN,SD)|uniform(A,B)",
-            help="distribution of a value; may be repeated",
+            metavar="NAME=KIND(NUMBERS)",
+            help="distribution of a value, such as normal(MEAN,SD) or uniform(A,B); may be repeated",
             autocompletion=complete.values,
         ),
+    ] = None
+    correlation: Annotated[
+        list[str] | None,
+        typer.Option("--correlation", metavar="NAME,NAME=RHO", help="of two drawn values, between -1 and 1"),
     ] = None
     seed: Annotated[int, typer.Option("--seed", min=0, help="of the samples")] = 0
 
@@ -99,6 +103,9 @@ def sweep(
         Path,
         typer.Option("--output", "-o", metavar="OUT.csv|OUT.parquet", help="table; its rows are not run again"),
     ],
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="OUT.png", help="picture of the measures and of Sobol' indices")
+    ] = None,
     points: Points,
     run: MeasuredOptions,
     source: SweepSource,
@@ -107,7 +114,7 @@ def sweep(
     """Run many variants of a model or an .fmu on many cores, and write a table of their measures."""
     from mbfmu.analysis.study import refuse_structure, sobol_indices
 
-    check_files(source, run, other=output)
+    check_files(source, run, other=output, picture=plot)
     grids = points.grids
     if source.packed:
         refuse_free(source.model, source.free)
@@ -121,6 +128,7 @@ def sweep(
             vary=grids,
             sample=points.sample,
             distributions=pairs(points.distribution),
+            correlations=numbers(points.correlation, "--correlation"),
             seed=points.seed,
             values=numbers(source.values) if source.packed else None,
             output=output,
@@ -143,10 +151,14 @@ def sweep(
     indices = sobol_indices(rows, points.seed) if indexed and done else ()
     if indexed and done:
         shown.append(_indices(indices))
+    if plot and done:
+        from mbfmu.show.plot import plot_study
+
+        plot_study(done, indices, plot, name)
     return Report(
         {"model": name, "stop": stop, "rows": rows, **({"indices": indices} if indexed else {})},
         tuple(shown),
-        (output,),
+        (output, *([plot] if plot and done else [])),
         (lost,) if failures else (),
         failed=not done,
     )

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mbfmu.analysis.compare import Comparison
+from mbfmu.analysis.study import Row, SobolIndex
 from mbfmu.base.arguments import checked
 from mbfmu.base.files import write_aside
 from mbfmu.base.result import KINDS, Result, coordinates, selection
@@ -390,6 +391,42 @@ def plot_modes(
         axes.set_box_aspect(spans)
         axes.set_axis_off()
         axes.set_title(f"mode {index}: {frequency:.4g} Hz", fontsize="small")
+    return save(figure, path)
+
+
+def plot_study(
+    rows: Sequence[Row], indices: Sequence[SobolIndex], path: str | os.PathLike[str], title: str = ""
+) -> Path:
+    """Draw the histogram of each measure of a study, and beside it Sobol' indices with their intervals.
+
+    Args:
+        rows: the rows of the runs that did not fail, at least one.
+        indices: their Sobol' indices; () for none.
+        path: path of the picture.
+        title: title above the picture.
+
+    Raises:
+        UsageError: the suffix of the path names no format.
+        MbfmuError: the file cannot be written.
+    """
+    labels, columns = list(rows[0].measures), 2 if indices else 1
+    figure = Figure(figsize=(5 * columns, 2.8 * len(labels) + 0.4), layout="constrained")
+    for line, label in zip(figure.subplots(len(labels), columns, squeeze=False), labels, strict=True):
+        line[0].hist([row.measures[label] for row in rows], bins="auto" if len(rows) > 1 else 1, color="C0")
+        line[0].set(xlabel=verbatim(label), ylabel="runs")
+        some = [item for item in indices if item.measure == label]
+        at = np.arange(len(some))
+        for shift, kind in ((-0.2, "first"), (0.2, "total")) if some else ():
+            values = np.array([getattr(item, kind) for item in some])
+            ends = np.array([getattr(item, f"{kind}_interval") for item in some]).T
+            bars = np.maximum([values - ends[0], ends[1] - values], 0.0)
+            line[1].bar(at + shift, values, 0.38, yerr=bars, capsize=3, label={"first": "first order"}.get(kind, kind))
+        if some:
+            line[1].set_xticks(at, [verbatim(item.name) for item in some])
+            line[1].set_ylabel("part of the variance")
+            line[1].legend(fontsize="small")
+    if title:
+        figure.suptitle(verbatim(title))
     return save(figure, path)
 
 

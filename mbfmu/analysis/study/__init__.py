@@ -69,7 +69,16 @@ class SweepArguments(RunSettings):
         ),
     ] = 0
     distributions: Annotated[
-        Mapping[str, str] | None, Described("distributions by name, ``normal(mean,sd)`` or ``uniform(a,b)``")
+        Mapping[str, str] | None,
+        Described(
+            "distributions by name: ``normal(mean,sd)``, ``uniform(a,b)``, ``lognormal(median,s)``, "
+            "``triangular(a,mode,b)``, ``truncated(mean,sd,a,b)``, ``beta(alpha,beta,a,b)``, ``weibull(shape,scale)`` "
+            "or ``exponential(mean)``"
+        ),
+    ] = None
+    correlations: Annotated[
+        Mapping[str, float] | None,
+        Described('correlations of the normal scores of two drawn values, as ``{"a,b": 0.5}`` (Gaussian copula)'),
     ] = None
     seed: Annotated[int, Described("seed of the samples")] = 0
     output: Annotated[
@@ -108,7 +117,7 @@ def sweep(study: SweepArguments) -> list[Row]:
     """
     _refuse_wrong(study)
     wanted = [measure(label, text) for label, text in study.measures.items()]
-    names, todo = points(study.vary or {}, study.sample, study.distributions or {}, study.seed)
+    names, todo = points(study.vary or {}, study.sample, study.distributions or {}, study.seed, study.correlations)
     if taken := {*names} & {item.label for item in wanted}:
         raise UsageError(f"'{min(taken)}' is varied: take another label for the measure")
     inputs = courses(study.inputs, study.input_hold)

@@ -34,7 +34,11 @@ def grid(name: str, text: str) -> tuple[float, ...]:
 
 
 def points(
-    vary: Mapping[str, Sequence[float | bool]], sample: int | str, distributions: Mapping[str, str], seed: int
+    vary: Mapping[str, Sequence[float | bool]],
+    sample: int | str,
+    distributions: Mapping[str, str],
+    seed: int,
+    correlations: Mapping[str, float] | None = None,
 ) -> tuple[tuple[str, ...], list[Point]]:
     """Return the names and the points of a study: every combination of `vary`, each with every sample.
 
@@ -49,6 +53,8 @@ def points(
         raise UsageError("--sample N and --distribution NAME=... go together: N samples of each NAME")
     if not vary and not distributions:
         raise UsageError("nothing is varied: give --vary NAME=START:STOP:N, or --sample N and --distribution NAME=...")
+    if correlations and not distributions:
+        raise UsageError("correlations are those of values that are drawn: give them distributions")
     if seed < 0:
         raise UsageError(f"the seed is {seed}; it must be at least 0")
     if vary and wanted.method == SALTELLI:
@@ -59,6 +65,6 @@ def points(
             raise UsageError(f"'{name}' is varied over {reprlib.repr(vary[name])}; it needs a list of finite numbers")
     samples: list[Point] = [()]
     if distributions:
-        samples = [tuple(row) for row in drawn(wanted, distributions, seed).tolist()]
+        samples = [tuple(row) for row in drawn(wanted, distributions, seed, correlations).tolist()]
     combinations = itertools.product(*(values.tolist() for values in grids.values()))
     return (*vary, *distributions), [(*fixed, *chance) for fixed in combinations for chance in samples]
