@@ -15,8 +15,10 @@ from PIL import Image
 import mbfmu
 from examples import (
     animation,
+    calibration,
     closed_loop,
     design,
+    estimation,
     hits,
     lane_change,
     optimal_control,
@@ -35,7 +37,7 @@ from mbfmu.model import Block, Sampled, System
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = (rolling, robot, design, hits, swing, synthesis, lane_change, slew, predictive)
+EXAMPLES = (rolling, robot, design, hits, swing, synthesis, lane_change, slew, predictive, estimation, calibration)
 """Those with a table and a figure."""
 
 
@@ -202,6 +204,24 @@ def test_a_prediction_by_the_equations_swings_the_pole_of_the_fmu_up_within_the_
     assert np.abs(states[:, 0]).max() <= predictive.RAIL + 5e-3  # a step of 50 ms predicts so well
     assert np.sin(states[0, 1]) == pytest.approx(-1.0)
     assert np.sin(states[-1, 1]) > 0.99
+
+
+def test_a_kalman_filter_that_sees_the_cart_estimates_the_pole_as_well_as_it_claims() -> None:
+    at, truth, measured, forces = estimation.measurements(3.0)
+    estimates, deviations, innovations = estimation.filtered(measured, forces)
+    late = at > 2.0
+    assert np.abs(estimates[late, 1] - truth[late, 1]).max() < np.radians(1.5)
+    assert estimates[-1, 4] == pytest.approx(estimation.MASS, abs=5 * deviations[-1, 4])
+    assert deviations[-1, 4] < 0.01  # it began with 0.15
+    # of so many normal numbers with variance 1 the mean square is 1 within five standard errors
+    assert np.mean(innovations**2) == pytest.approx(1.0, abs=5 * np.sqrt(2 / len(at)))
+
+
+def test_a_robot_is_calibrated_to_what_the_tracker_allows() -> None:
+    found = calibration.run(20).numbers
+    assert found["before"] > 5e-3
+    assert found["after"] < 2 * calibration.TRACKER
+    assert found["deviations"] < 2  # errors over standard errors, of twelve values
 
 
 @pytest.mark.slow
