@@ -206,6 +206,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "choose": ("x", 3, [3]),
     "show": ("x", 3, [3]),
     "display": ("x", 3, [3]),
+    "pull": ("x", 3, [3]),
     "outputs": ("x", 3, [3]),
     "states": ("x", 3, [3]),
     "at": NUMBERS,

@@ -22,7 +22,7 @@ from test_view_flexible import crooked
 
 import mbfmu
 from mbfmu.base.result import read_table
-from mbfmu.errors import UsageError
+from mbfmu.errors import UnknownNameError, UsageError
 from mbfmu.fmu.interface import SETTING, Interface, interface
 from mbfmu.fmu.native.shell import shell_libraries
 from mbfmu.kernel.build.platforms import is_here
@@ -30,6 +30,7 @@ from mbfmu.model.expression import Expression
 from mbfmu.prepared.prepare import Prepared, prepare_run
 from mbfmu.prepared.settings import RunSettings
 from mbfmu.show.viewer.live import PLATFORM, live_content
+from mbfmu.show.viewer.pulls import pulls_of, with_pulls
 
 Page = Any
 Array = npt.NDArray[np.float64]
@@ -598,4 +599,44 @@ def test_a_live_page_shows_and_takes_values_in_the_chosen_units(browser: Any, tm
         page.click("#step")
         until(page, "record.length === 4")
         assert value(page, "shoulder.tau") == 500.0
+    assert faults == []
+
+
+def test_the_pointer_pulls_a_point_with_the_force_of_a_damped_spring() -> None:
+    model = with_pulls(mbfmu.load("two_link"), ["link2"])
+    names = [item.name for item in interface(prepare_run(model, RunSettings())).variables]
+    (pull,) = pulls_of(model, names)
+    assert [names[vr] for vr in pull["inputs"]] == ["pull_link2_frame_b.f[1]", "pull_link2_frame_b.f[2]"]
+    assert [names[vr] for vr in pull["at"]] == ["link2.frame_b.r_0[1]", "link2.frame_b.r_0[2]"]
+    for wrong, reason in ((["link3"], "no body or frame 'link3' to pull"), (["link2.frame_x"], "link2.frame_x")):
+        with pytest.raises(UnknownNameError, match=reason):
+            with_pulls(mbfmu.load("two_link"), wrong)
+    with pytest.raises(UsageError, match="'pid' has no bodies to pull"):
+        with_pulls(mbfmu.load("pid"), ["x"])
+
+
+def test_a_point_is_dragged_to_the_pointer_and_let_go(browser: Any, tmp_path: Path) -> None:
+    made = mbfmu.view("two_link", 0.5, live=True, pull=["link2"], step=0.002)
+    faults: list[str] = []
+    for page in opened(browser, made.write(tmp_path / "arm.html"), faults):
+        begun_anew(page)
+        page.fill("#stiffness", "300")
+        x, y = page.evaluate(
+            "(() => { const area = renderer.domElement.getBoundingClientRect();"
+            "const p = handles[0].position.clone().project(camera);"
+            "return [area.left + (p.x + 1) / 2 * area.width, area.top + (1 - p.y) / 2 * area.height]; })()"
+        )
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x - 60, y + 40, steps=3)
+        until(page, "record.length > 3")
+        page.keyboard.press("Space")  # to rest, with the spring on
+        page.wait_for_timeout(200)
+        pull, to = page.evaluate("live.pulls[0]"), page.evaluate("pulled.to.toArray()")
+        two, one, now = (page.evaluate(f"[...record.row(record.last - {k})]") for k in (2, 1, 0))
+        for axis, force, at in zip(to, pull["inputs"], pull["at"], strict=False):
+            assert now[force] == pytest.approx(300 * (axis - one[at] - 0.1 * (one[at] - two[at]) / H), rel=1e-9)
+        page.mouse.up()
+        page.keyboard.press(".")
+        until(page, "live.pulls[0].inputs.every((vr) => record.row(record.last)[vr] === 0)")
     assert faults == []

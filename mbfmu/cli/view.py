@@ -12,7 +12,7 @@ from mbfmu.cli.choices import numbers, pairs
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import ViewOptions
-from mbfmu.cli.sources import FreeSource, ShownOptions, check_files, refuse_free, refuse_start
+from mbfmu.cli.sources import FreeSource, ShownOptions, check_files, refuse_free, refuse_start, shown_names
 from mbfmu.prepared.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -25,6 +25,16 @@ Moved = Annotated[
         metavar="MODEL|FMU=MODEL",
         help="the mechanism that a recorded run or an FMU moves; may be repeated for several FMUs",
         autocompletion=complete.models,
+    ),
+]
+
+
+Pull = Annotated[
+    str | None,
+    typer.Option(
+        "--pull",
+        metavar="BODY,...",
+        help="bodies, or frames such as link2.frame_b, that the pointer pulls in a page that computes",
     ),
 ]
 
@@ -53,7 +63,9 @@ class PageFile(OptionGroup):
 
     ENDING: ClassVar[str] = ".html"
 
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write")] = None
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write; `mbfmu view`: or .glb")
+    ] = None
     stop: Annotated[
         float | None,
         typer.Option(
@@ -103,6 +115,7 @@ def view(
     source: ViewSource,
     look: PageOptions,
     shown: ShownOptions,
+    pull: Pull = None,
     live: Annotated[
         bool,
         typer.Option("--live", help="a page that computes, in which inputs and parameters change; needs `cross`"),
@@ -111,7 +124,7 @@ def view(
     """Write one HTML page that shows the mechanism moving, with its plots; it opens without a network."""
     from mbfmu import view
 
-    how = {**look.named(), **shown.named(), "live": live}
+    how = {**look.named(), **shown.named(), "live": live, "pull": shown_names(pull)}
     return write_page(view, tell, source, file, run, {**how, "model": models_of(source, geometry)})
 
 
@@ -133,10 +146,10 @@ def write_page(
         run: settings of the run.
         how: further arguments, by name.
     """
-    from mbfmu.show.viewer import refuse_page
+    from mbfmu.show.viewer import refuse_page, view
 
     path, models = file.output or Path(f"{source.name}{file.ENDING}"), how.get("model")
-    refuse_page(path)
+    refuse_page(path, make is view and not how.get("live"))
     check_files(source, run, other=path, read=models.values() if isinstance(models, dict) else [models or source.model])
     page = make(
         source.model,

@@ -23,6 +23,7 @@ from mbfmu.show.viewer.looks import Look, looks_of
 from mbfmu.show.viewer.modes import motion_of_mode
 from mbfmu.show.viewer.motion import ShownMotion, motion_of_model, motion_of_result, read_result, together
 from mbfmu.show.viewer.page import Page, page_of, refuse_deformation, refuse_page
+from mbfmu.show.viewer.pulls import with_pulls
 
 __all__ = [
     "Look",
@@ -113,6 +114,13 @@ class ViewArguments(PageArguments):
             "which `stop` is then only how far a run in advance goes that lays out the picture"
         ),
     ] = False
+    pull: Annotated[
+        Iterable[str],
+        Described(
+            "bodies, or frames such as ``link2.frame_b``, that the pointer pulls in a live page: each gets a force "
+            "from outside"
+        ),
+    ] = ()
 
 
 @takes(ViewArguments)
@@ -135,6 +143,8 @@ def view(request: ViewArguments) -> Page:
     packed = not isinstance(source, Model | Result) and is_fmu(source)
     if request.live:
         return _live(request, name, label, recorded or packed, reading)
+    if tuple(request.pull):
+        raise UsageError("`pull` is for a page that computes: live=True, or --live")
     if request.mode is not None:
         if isinstance(source, Result) or recorded or packed:
             raise UsageError(f"'{label}' is not a model: modes are those of a model")
@@ -183,6 +193,7 @@ def _live(request: ViewArguments, name: str, label: str, finished: bool, reading
         raise UsageError(f"a live page goes without {', '.join(wrong)}")
     assert not isinstance(request.source, Result)
     model, looks = model_and_looks(request.source, reading)
+    model = with_pulls(model, tuple(request.pull))
     end, tell = STOP if request.stop is None else request.stop, request.progress or (lambda _: None)
     show, display = tuple(request.show), display_of(request.display)
     return live_page(model, end, request, name, display=display, looks=looks, up=request.up, show=show, tell=tell)

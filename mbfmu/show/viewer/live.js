@@ -11,6 +11,7 @@ const PLOTTED = 50; // ms from one drawing of the curves to the next while the r
 const POINTS = 500, PATH = 240; // most points of a curve, and of a trace
 const FEW = 6; // parameters of parts that show at first
 const MEASURED = 1000; // ms over which the speed is measured
+const PULL = "#e69f00";
 const KEYS = { "← →": ["ArrowLeft", "ArrowRight"], "↓ ↑": ["ArrowDown", "ArrowUp"], "A D": ["a", "d"], "S W": ["s", "w"] };
 
 /** The rows of the run that are kept, in blocks; the oldest block goes when there are too many. */
@@ -111,6 +112,83 @@ function placeNow() {
   const share = t1 > t0 ? Math.min(1, Math.max(0, (t - t0) / (t1 - t0))) : 0;
   put(poseOf(record.row(low)), poseOf(record.row(high)), share);
   bendNow(record.row(low), record.row(high), share);
+  placeHandles(record.row(low), record.row(high), share);
+}
+
+// -- pulls with the pointer -----------------------------------------------------------------------------------------------
+
+const NEAR = 28; // pixels from the pointer to a handle that it takes
+const handles = live.pulls.map(() => {
+  const mesh = new THREE.Mesh(new THREE.SphereGeometry(0.025 * motion.size, 20, 14),
+    new THREE.MeshBasicMaterial({ color: colour(PULL), transparent: true, opacity: 0.75, depthTest: false }));
+  scene.add(mesh);
+  return mesh;
+});
+const rope = new THREE.Line(new THREE.BufferGeometry(), new THREE.LineBasicMaterial({ color: colour(PULL), depthTest: false }));
+rope.visible = rope.frustumCulled = false;
+scene.add(rope);
+let pulled = null; // { k, plane, to }: index of the pull, the plane in which the pointer moves, and where it is
+
+const pointOf = ({ at }, row) => new THREE.Vector3(...at.map((vr) => row[vr]), ...(at.length < 3 ? [0] : []));
+
+/** Put the handles where their points are between two rows. */
+function placeHandles(low, high, share) {
+  handles.forEach((mesh, k) => mesh.position.copy(pointOf(live.pulls[k], low)).lerp(pointOf(live.pulls[k], high), share));
+  rope.visible = Boolean(pulled);
+  if (pulled) rope.geometry.setFromPoints([handles[pulled.k].position, pulled.to]);
+}
+
+/** Return the ray under the pointer, and where it is in pixels. */
+function rayOf(event) {
+  const area = renderer.domElement.getBoundingClientRect(), ray = new THREE.Raycaster();
+  const x = event.clientX - area.left, y = event.clientY - area.top;
+  ray.setFromCamera({ x: (2 * x) / area.width - 1, y: 1 - (2 * y) / area.height }, camera);
+  return { ray: ray.ray, x, y, area };
+}
+
+/** Exert the force of a spring from the point that is pulled to the pointer. */
+function exert() {
+  order("pull", { pull: { ...live.pulls[pulled.k], to: pulled.to.toArray(), stiffness: Number(element("stiffness").value) } });
+}
+
+function take(event) {
+  if (event.button || !record.length) return;
+  const { x, y, area, ray } = rayOf(event);
+  const away = handles.map(({ position }) => {
+    const p = position.clone().project(camera);
+    return Math.hypot(((p.x + 1) / 2) * area.width - x, ((1 - p.y) / 2) * area.height - y);
+  });
+  const k = away.indexOf(Math.min(...away));
+  if (!(away[k] < NEAR)) return;
+  const normal = motion.dim === 2 ? new THREE.Vector3(0, 0, 1) : camera.getWorldDirection(new THREE.Vector3());
+  const plane = new THREE.Plane().setFromNormalAndCoplanarPoint(normal, handles[k].position);
+  pulled = { k, plane, to: ray.intersectPlane(plane, new THREE.Vector3()) ?? handles[k].position.clone() };
+  controls.enabled = false;
+  renderer.domElement.setPointerCapture(event.pointerId);
+  exert();
+  if (!running) play(true);
+}
+
+function drag(event) {
+  if (!pulled) return;
+  rayOf(event).ray.intersectPlane(pulled.plane, pulled.to);
+  exert();
+}
+
+function release() {
+  if (!pulled) return;
+  order("pull", { pull: null });
+  for (const vr of live.pulls[pulled.k].inputs) senders.get(vr)();
+  pulled = null;
+  controls.enabled = true;
+  dirty = true;
+}
+if (renderer && handles.length) {
+  renderer.domElement.addEventListener("pointerdown", take, true);
+  renderer.domElement.addEventListener("pointermove", drag);
+  for (const name of ["pointerup", "pointercancel"]) renderer.domElement.addEventListener(name, release);
+  element("stiffness").value = brief(live.stiffness, 2);
+  element("stiffness").parentElement.hidden = false;
 }
 
 function traceNow() {
@@ -296,6 +374,7 @@ function make(tag, content = {}, ...children) {
   return made;
 }
 
+const senders = new Map(); // what sends the value in the field of an input again, by its value reference
 const bound = new Map(); // what a key does, by its name: { begin, end }
 
 /** Make the controls of one variable. */
@@ -334,6 +413,7 @@ function controlOf(vr) {
     send(field.value);
   });
   if (input) {
+    senders.set(vr, () => send(field.value));
     field.title = "a number, or an expression of time, such as 10*sin(2*time)";
     const keys = make("select", { ariaLabel: `keys of ${item.name}` }, make("option", { value: "" }, "no keys"), ...Object.keys(KEYS).map((text) => make("option", {}, text)));
     keys.addEventListener("change", () => {

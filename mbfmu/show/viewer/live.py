@@ -23,6 +23,7 @@ from mbfmu.show.viewer.looks import Look
 from mbfmu.show.viewer.motion import ShownMotion, motion_of_model
 from mbfmu.show.viewer.page import Page, embedded, label_of, packed, packed_skin, scene_of, thinned, usual, written
 from mbfmu.show.viewer.posed import PICTURE, fitted_skins, monomials, posed
+from mbfmu.show.viewer.pulls import pulls_of, stiffness_of
 from mbfmu.stepper import named
 
 PLATFORM = "wasm32"
@@ -68,7 +69,8 @@ def live_page(
     shown = matching(show, names) if show else _usual(table, result)
     scene = _scene(motion, names) if motion else NOTHING
     worker = (resources.files("mbfmu.show.viewer") / "worker.js").read_text(encoding="utf-8")
-    content = embedded(live_content(table, prepared, module, run, inputs, shown, display))
+    pulls = {"pulls": list(pulls_of(model, names)), "stiffness": stiffness_of(table)}
+    content = embedded({**live_content(table, prepared, module, run, inputs, shown, display), **pulls})
     elements = (
         f'<script type="application/json" id="live">{content}</script>\n'
         f'<script type="text/plain" id="worker">{worker}</script>\n'

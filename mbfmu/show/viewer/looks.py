@@ -135,10 +135,10 @@ def solid(kind: str, sizes: tuple[float, ...]) -> tuple[Array, Triangles]:
             triangles = [corner for a, b, c, d in faces for corner in ((a, b, c), (a, c, d))]
             return corners * np.array(sides), np.array(triangles)
         case "cylinder", (r, length):
-            return _revolved([(0, -length / 2), (r, -length / 2), (r, length / 2), (0, length / 2)])
+            return revolved([(0, -length / 2), (r, -length / 2), (r, length / 2), (0, length / 2)])
         case "capsule", (r, length):
-            return _revolved([*_arc(r, -length / 2, -90, 0), *_arc(r, length / 2, 0, 90)])
-    return _revolved(_arc(sizes[0], 0.0, -90, 90))
+            return revolved([*_arc(r, -length / 2, -90, 0), *_arc(r, length / 2, 0, 90)])
+    return revolved(_arc(sizes[0], 0.0, -90, 90))
 
 
 def _arc(r: float, z: float, first: int, last: int) -> list[tuple[float, float]]:
@@ -148,7 +148,7 @@ def _arc(r: float, z: float, first: int, last: int) -> list[tuple[float, float]]
     ]
 
 
-def _revolved(profile: list[tuple[float, float]]) -> tuple[Array, Triangles]:
+def revolved(profile: list[tuple[float, float]]) -> tuple[Array, Triangles]:
     """Return the surface of revolution about z of points (radius, height), m."""
     around = np.arange(SIDES) * math.tau / SIDES
     rings = [np.column_stack([r * np.cos(around), r * np.sin(around), np.full(SIDES, z)]) for r, z in profile]

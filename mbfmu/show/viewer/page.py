@@ -6,8 +6,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from mbfmu.base.units import shown_unit
 from mbfmu.errors import UsageError
 from mbfmu.show.viewer.bending import Skin
 from mbfmu.show.viewer.drawing import drawing_of
+from mbfmu.show.viewer.gltf import glb_of
 from mbfmu.show.viewer.motion import ShownMotion, unit_of
 
 Array = npt.NDArray[np.float64]
@@ -53,20 +55,28 @@ class Page:
         html: the whole page.
         stop: end of the motion, s.
         live: whether it computes the motion itself.
+        scene: bodies and motion, which its script draws; empty: it draws none, or computes the motion.
     """
 
     html: str
     stop: float
     live: bool = False
+    scene: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page as an .html file.
+        """Write the page as an .html file, or bodies and motion as a binary glTF file, .glb.
 
         Raises:
-            UsageError: the path does not end in .html.
+            UsageError: the path has another ending, or is a .glb file and there is no recorded motion.
             MbfmuError: the file cannot be written.
         """
         refuse_page(path)
+        if Path(path).suffix.lower() == ".glb":
+            if not self.scene:
+                raise UsageError(f"'{os.fspath(path)}': a .glb file is of a recorded motion, and this page has none")
+            if self.scene["skins"]:
+                warnings.warn("flexible bodies are left out of a .glb file", stacklevel=2)
+            return write_aside(Path(path), glb_of(self.scene))
         return write_aside(Path(path), self.html.encode("utf-8", "replace"))  # a file's name may hold what is no text
 
     def __repr__(self) -> str:
@@ -98,8 +108,9 @@ def page_of(
         UnknownNameError: there is no such curve.
     """
     refuse_deformation(deformation)
-    content = {**scene_of(motion), **_curves(motion.result, show), "deformation": deformation}
-    return Page(written(title, subtitle, content, "recorded.js"), float(motion.result.time[-1]))
+    scene = scene_of(motion)
+    content = {**scene, **_curves(motion.result, show), "deformation": deformation}
+    return Page(written(title, subtitle, content, "recorded.js"), float(motion.result.time[-1]), scene=scene)
 
 
 def written(title: str, subtitle: str, content: dict[str, Any], script: str, live: str = "", policy: str = "") -> str:
@@ -145,13 +156,17 @@ def three_js() -> str:
         raise UsageError(f"a page needs three.js: {extras.command('view')}") from None
 
 
-def refuse_page(path: str | os.PathLike[str] = "page.html") -> None:
+def refuse_page(path: str | os.PathLike[str] = "page.html", recorded: bool = True) -> None:
     """Raise an error before a motion is run if its page cannot be made.
 
+    Args:
+        path: path of the file.
+        recorded: whether it plays a recorded motion, which may be a .glb file too.
+
     Raises:
-        UsageError: the path does not end in .html, or three.js is not installed.
+        UsageError: the path does not end in .html or .glb, or three.js is not installed.
     """
-    ending_of(Path(path), (".html", ".htm"))
+    ending_of(Path(path), (".html", ".htm", ".glb") if recorded else (".html", ".htm"))
     three_js()
 
 

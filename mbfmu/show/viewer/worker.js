@@ -7,12 +7,14 @@ const DONE = 0, NOTED = 1;
 const KEPT = 96e6; // bytes of kept states
 const LASTING = 0.75; // part of the rows of the page that it keeps at least
 const BUSY = 12, PAUSE = 3; // ms of computing before messages are heard, and between
+const LAG = 0.1; // s by which the point that is pulled is ahead of where it is, in the direction of its velocity
 const BEHIND = 100; // ms that the run may be behind the clock before it gives the time up
 
 let fmu = null, at = 0, model = null, room = null;
 let inputs = new Map(); // value reference -> value, or function of the time
 let row = 0, states = new Map(); // index of the last row; states by the index of theirs
 let running = false, speed = 1, clock = null, settled = false;
+let latest = null, before = null, pull = null; // values of the last row and the one before; a spring to the pointer
 const heard = []; // messages of the FMU during a call
 
 // -- expressions ------------------------------------------------------------------------------------------------------
@@ -163,6 +165,15 @@ function hold(vr, value) {
   return fmu.shell_set_rates(at, room.one, 1, room.first, room.value) === DONE;
 }
 
+/** Set the force of a spring, damped a little, from a point of the mechanism to the pointer, over the next step. */
+function exert() {
+  if (!pull || !latest) return true;
+  return pull.at.every((vr, k) => {
+    const rate = before ? (latest[vr] - before[vr]) / model.interval : 0;
+    return hold(pull.inputs[k], pull.stiffness * (pull.to[k] - latest[vr] - LAG * rate));
+  });
+}
+
 /** Write the values of all variables. */
 function read(values) {
   for (const { type, list, references, values: from } of room.groups) {
@@ -211,6 +222,7 @@ function restart(changes) {
   keep();
   const values = new Float64Array(model.variables.length);
   read(values);
+  [before, latest] = [null, values.slice()];
   tell();
   postMessage({ begun: values }, [values.buffer]);
 }
@@ -221,10 +233,11 @@ function advance(most, limit) {
   let failed = "";
   try {
     while (rows.length < most) {
-      if (fmu.shell_step(at, time(), model.interval) !== DONE || !drive(time())) { failed = "the run ends"; break; }
+      if (!exert() || fmu.shell_step(at, time(), model.interval) !== DONE || !drive(time())) { failed = "the run ends"; break; }
       const values = new Float64Array(n);
       read(values);
       rows.push(values);
+      [before, latest] = [latest, values];
       row += 1;
       keep();
       if (performance.now() >= until) break;
@@ -275,6 +288,7 @@ const ORDERS = {
     }
     heard.length = 0;
   },
+  pull: (order) => { ({ pull } = order); },
   parameter: ({ vr, value }) => {
     postMessage({ wrong: set(vr, value) ? "" : heard.pop()?.text ?? "", vr });
     heard.length = 0;
@@ -293,6 +307,8 @@ const ORDERS = {
     if (fmu.shell_restore(at, room.state, room.size) !== DONE) return tell("the run cannot go back");
     for (const key of [...states.keys()].filter((key) => key > index)) states.delete(key);
     [row, clock] = [index, null];
+    [before, latest] = [null, new Float64Array(model.variables.length)];
+    read(latest);
     postMessage({ back: index });
     for (const [vr, value] of inputs) if (typeof value === "number") hold(vr, value);
     drive(time());
