@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from mbfmu.cli import complete
-from mbfmu.cli.choices import numbers, pairs
+from mbfmu.cli.choices import numbers, pairs, present
 from mbfmu.cli.console import Report, Tell
 from mbfmu.cli.expansion import OptionGroup
 from mbfmu.cli.run_options import ViewOptions
@@ -116,6 +116,10 @@ def view(
     look: PageOptions,
     shown: ShownOptions,
     pull: Pull = None,
+    film: Annotated[
+        Path | None,
+        typer.Option("--film", metavar="F.mp4|F.gif", help="write a film too, which Chromium draws; needs `film`"),
+    ] = None,
     live: Annotated[
         bool,
         typer.Option("--live", help="a page that computes, in which inputs and parameters change; needs `cross`"),
@@ -125,7 +129,7 @@ def view(
     from mbfmu import view
 
     how = {**look.named(), **shown.named(), "live": live, "pull": shown_names(pull)}
-    return write_page(view, tell, source, file, run, {**how, "model": models_of(source, geometry)})
+    return write_page(view, tell, source, file, run, {**how, "model": models_of(source, geometry)}, film)
 
 
 def write_page(
@@ -135,6 +139,7 @@ def write_page(
     file: PageFile,
     run: RunSettings,
     how: Mapping[str, Any],
+    film: Path | None = None,
 ) -> Report:
     """Write a page.
 
@@ -145,11 +150,15 @@ def write_page(
         file: the file to write.
         run: settings of the run.
         how: further arguments, by name.
+        film: film to write, if there is one.
     """
     from mbfmu.show.viewer import refuse_page, view
+    from mbfmu.show.viewer.film import refuse_film, write_film
 
     path, models = file.output or Path(f"{source.name}{file.ENDING}"), how.get("model")
     refuse_page(path, make is view and not how.get("live"))
+    if film:
+        refuse_film(film, bool(how.get("live")))
     check_files(source, run, other=path, read=models.values() if isinstance(models, dict) else [models or source.model])
     page = make(
         source.model,
@@ -162,7 +171,9 @@ def write_page(
         **run.named(),
     )
     page.write(path)
-    return Report({"model": source.name, "stop": page.stop}, wrote=(path,))
+    if film:
+        write_film(page, film, tell=lambda fraction: tell("film", fraction))
+    return Report({"model": source.name, "stop": page.stop}, wrote=present(path, film))
 
 
 def models_of(source: ViewSource, texts: list[str] | None) -> str | dict[str, str] | None:

@@ -350,11 +350,7 @@ function save() {
     const row = record.row(k);
     lines.push(shown.map((vr) => row[vr]).join(","));
   }
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([lines.join("\n"), "\n"], { type: "text/csv" }));
-  link.download = `${document.title}.csv`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  download(new Blob([lines.join("\n"), "\n"], { type: "text/csv" }), ".csv");
 }
 
 // -- inputs and parameters ------------------------------------------------------------------------------------------------
@@ -473,6 +469,7 @@ element("play").addEventListener("click", () => play(!running));
 element("step").addEventListener("click", step);
 element("restart").addEventListener("click", restart);
 element("table").addEventListener("click", save);
+element("film").addEventListener("click", film);
 element("time").addEventListener("input", (event) => seek(Number(event.target.value)));
 element("speed").addEventListener("change", () => { if (running) play(true); });
 element("window").addEventListener("change", () => { [axis.begin, axis.end] = [0, 0]; show(); });

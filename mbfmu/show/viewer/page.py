@@ -56,12 +56,14 @@ class Page:
         stop: end of the motion, s.
         live: whether it computes the motion itself.
         scene: bodies and motion, which its script draws; empty: it draws none, or computes the motion.
+        begin: beginning of the motion, s.
     """
 
     html: str
     stop: float
     live: bool = False
     scene: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    begin: float = 0.0
 
     def write(self, path: str | os.PathLike[str]) -> Path:
         """Write the page as an .html file, or bodies and motion as a binary glTF file, .glb.
@@ -110,7 +112,8 @@ def page_of(
     refuse_deformation(deformation)
     scene = scene_of(motion)
     content = {**scene, **_curves(motion.result, show), "deformation": deformation}
-    return Page(written(title, subtitle, content, "recorded.js"), float(motion.result.time[-1]), scene=scene)
+    begin, stop = (float(motion.result.time[k]) for k in (0, -1))
+    return Page(written(title, subtitle, content, "recorded.js"), stop, scene=scene, begin=begin)
 
 
 def written(title: str, subtitle: str, content: dict[str, Any], script: str, live: str = "", policy: str = "") -> str:

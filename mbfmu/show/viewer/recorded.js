@@ -37,6 +37,7 @@ function draw(now) {
   if (playing) {
     if (last !== null && now > last) {
       t += ((now - last) / 1000) * Number(element("speed").value);
+      if (t > end && recorder) { film(); play(false); }
       if (t > end) t = length ? begin + ((t - begin) % length) : begin;
       show();
     }
@@ -59,6 +60,10 @@ function seek(to) {
 }
 
 element("play").addEventListener("click", () => play(!playing));
+element("film").addEventListener("click", () => { // of the whole motion, from the beginning to the end or another click
+  if (!recorder) { seek(begin); play(true); }
+  film();
+});
 element("time").addEventListener("input", (event) => seek(Number(event.target.value)));
 document.addEventListener("keydown", (event) => {
   if (event.target.tagName === "SELECT" || /^(number|search)$/.test(event.target.type)) return;

@@ -492,6 +492,34 @@ function switchOn(meshes, on) {
   dirty = true;
 }
 
+/** Save data as a file. */
+function download(blob, ending) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = `${document.title}${ending}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+let recorder = null; // of a film, while one is taken
+const RATE = 30, KIND = "video/webm"; // pictures a second
+
+/** Begin a film of the picture, or end it and save it. */
+function film() {
+  if (recorder) return recorder.stop();
+  const parts = [];
+  recorder = new MediaRecorder(renderer.domElement.captureStream(RATE), { mimeType: KIND });
+  recorder.ondataavailable = ({ data }) => parts.push(data);
+  recorder.onstop = () => {
+    recorder = null;
+    element("film").textContent = "Film";
+    download(new Blob(parts, { type: KIND }), ".webm");
+  };
+  recorder.start();
+  element("film").textContent = "End film";
+}
+element("film").hidden = !(renderer && window.MediaRecorder?.isTypeSupported(KIND));
+
 const SLOW = 25, TRIED = 1500; // ms from picture to picture, on the mean over so long, from which on they are simpler
 const sharpness = (ratio) => () => { if (renderer.getPixelRatio() > ratio) { renderer.setPixelRatio(ratio); fit(); } };
 const easier = [() => { sun.castShadow = floor.visible = false; }, sharpness(1), sharpness(0.5)];
