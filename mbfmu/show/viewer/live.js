@@ -11,7 +11,7 @@ const PLOTTED = 50; // ms from one drawing of the curves to the next while the r
 const POINTS = 500, PATH = 240; // most points of a curve, and of a trace
 const FEW = 6; // parameters of parts that show at first
 const MEASURED = 1000; // ms over which the speed is measured
-const PULL = "#e69f00";
+const PULL = "#e0218a";
 const KEYS = { "← →": ["ArrowLeft", "ArrowRight"], "↓ ↑": ["ArrowDown", "ArrowUp"], "A D": ["a", "d"], "S W": ["s", "w"] };
 
 /** The rows of the run that are kept, in blocks; the oldest block goes when there are too many. */
