@@ -80,8 +80,9 @@ def _read(
         s, rate = axis.motion[0].value, axis.rates[0]
         return joints_of(path, contact)[0], contact.gaps(values, s), contact.frictions(values, s, rate)
     if isinstance(contact, AxesContact):
-        positions = (bodies.axes[name].motion[0].value for name in joints_of(path, contact))
-        return "", contact.gaps(values, *positions), ()
+        axes = [bodies.axes[name] for name in joints_of(path, contact)]
+        positions, rates = tuple(axis.motion[0].value for axis in axes), tuple(axis.rates[0] for axis in axes)
+        return "", contact.gaps(values, *positions), contact.frictions(values, positions, rates)
     ends = ends_of(bodies, path, contact)
     return "", contact.gaps(values, *ends), contact.frictions(values, *ends)
 

@@ -6,6 +6,7 @@ from mbfmu.model.contacts.cable import Cable
 from mbfmu.model.contacts.capsule import CapsuleOnCircle, CapsuleOnLine, CapsuleOnPlane, CapsuleOnSphere
 from mbfmu.model.contacts.contact import AxesContact, AxisContact, FrameContact, Friction, Gap, SurfaceContact, rate_of
 from mbfmu.model.contacts.dry_friction import (
+    AxesDryFriction,
     AxisDryFriction,
     BearingFriction,
     GuideFriction,
@@ -21,6 +22,7 @@ from mbfmu.model.contacts.slider import SliderInGuide
 
 __all__ = [
     "AxesContact",
+    "AxesDryFriction",
     "AxisContact",
     "AxisDryFriction",
     "AxisEndStop",

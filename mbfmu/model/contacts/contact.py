@@ -103,9 +103,10 @@ class AxisContact(AxisForce):
 
 @dataclass(frozen=True)
 class AxesContact(Component):
-    """Base of contacts between the axes of several joints: override `axes` and `gaps`; see `AxisContact`."""
+    """Base of contacts between the axes of several joints: override `axes`, and `gaps` or `frictions`."""
 
     parts: ClassVar[tuple[str, ...]] = ("",)
+    rubs: ClassVar[bool] = False
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -113,17 +114,26 @@ class AxesContact(Component):
         return ()
 
     def inputs(self, planar: bool) -> tuple[Input, ...]:
-        return internal_inputs([force_name(part, "f_n") for part in self.parts], "N")
+        return internal_inputs(
+            [*(force_name(part, "f_n") for part in self.parts), *(["f_t"] if self.rubs else [])], "N"
+        )
 
     def gaps(self, p: Any, *s: SX) -> tuple[Gap, ...]:
         """Return the gaps, one for each of `parts`, for the axis coordinates s (rad or m)."""
         return ()
 
+    def frictions(self, p: Any, s: tuple[SX, ...], v: tuple[SX, ...]) -> tuple[Friction, ...]:
+        """Return the friction, if the class rubs, for the axis coordinates s and rates v."""
+        return ()
+
     def efforts(self, p: Any, *s: SX) -> tuple[SX, ...]:
         """Return the effort on each axis (N.m or N)."""
-        at = ca.SX.sym("s", len(s))
-        gaps = ca.vertcat(*(item.value for item in self.gaps(p, *ca.vertsplit(at))))
-        efforts = ca.jtimes(gaps, at, contact_forces(self, p), True)
+        at, rate = ca.SX.sym("s", len(s)), ca.SX.sym("v", len(s))
+        gaps = ca.vertcat(ca.SX(0, 1), *(item.value for item in self.gaps(p, *ca.vertsplit(at))))
+        rubs = self.frictions(p, tuple(ca.vertsplit(at)), tuple(ca.vertsplit(rate)))
+        slips = ca.vertcat(ca.SX(0, 1), *(item.slip for item in rubs))
+        slopes = ca.vertcat(ca.jacobian(gaps, at), ca.jacobian(slips, rate))
+        efforts = slopes.T @ contact_forces(self, p)
         return tuple(ca.vertsplit(ca.substitute(efforts, at, ca.vertcat(*s))))
 
 

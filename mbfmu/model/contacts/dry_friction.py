@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 
 import casadi as ca
 
-from mbfmu.model.component import Value, quantity
-from mbfmu.model.contacts.contact import AxisContact, Friction
+from mbfmu.errors import ValueRangeError
+from mbfmu.model.component import Value, factors, law, quantity
+from mbfmu.model.contacts.contact import AxesContact, AxisContact, Friction
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Prismatic, Revolute
 from mbfmu.model.relative import axis
@@ -73,6 +74,46 @@ class TranslationalDryFriction(AxisDryFriction):
     v_s: Value = quantity(0.1, "m/s", "Stribeck speed", min=1e-9)
     F_v: Value = quantity(0.0, "N.s/m", "viscous constant", min=0)
     axis_unit: ClassVar[str] = "m"
+
+
+@dataclass(frozen=True)
+class AxesDryFriction(AxesContact):
+    """Dry friction that sticks along a combination of axes, ``s = sum ratio_k s_k``: a clutch or a brake.
+
+    Args:
+        joints: names of the joints, in the same system.
+        ratios: one for each of these joints, a number that is fixed when exported, or an expression of parameters.
+        sliding: size of the friction, N.m or N, while it slides, in terms of the size ``v`` of the slip rate, ``time``
+            and parameters; below 0 counts as 0.
+        peak: largest friction while it sticks over that of a speed of 0.
+    """
+
+    joints: tuple[str, ...] = ()
+    ratios: tuple[Value, ...] = factors((), "ratios of the joints")
+    sliding: Value = law(0.0, "N.m or N", "size of the friction as a formula of v and time", "v")
+    peak: Value = quantity(1.0, "1", "largest friction while it sticks over that of a speed of 0", min=1)
+    parts: ClassVar[tuple[str, ...]] = ()
+    rubs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.joints) != len(self.ratios):
+            raise ValueRangeError(
+                f"{self.name}.ratios = {self.ratios} must be {len(self.joints)} ratios, one for each joint"
+            )
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return self.joints
+
+    def frictions(self, p: Any, s: tuple[SX, ...], v: tuple[SX, ...]) -> tuple[Friction, ...]:
+        def size(speed: SX) -> SX:
+            return ca.fmax(0, p.sliding(v=speed))
+
+        def combined(items: tuple[SX, ...]) -> SX:
+            return sum((ratio * item for ratio, item in zip(p.ratios, items, strict=True)), ca.SX(0))
+
+        return (Friction(combined(v), lambda speed, _: size(speed), lambda _: p.peak * size(ca.SX(0)), combined(s)),)
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ from mbfmu.model.forces.angular import AngularSpring
 from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, AxesStop, FilteredDrive, IntegratedDrive
 from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
 from mbfmu.model.forces.bushing import Bushing
+from mbfmu.model.forces.cartesian import CartesianSpringDamper
 from mbfmu.model.forces.fluid import BoxDrag
 from mbfmu.model.forces.force import AxisForce, Force
 from mbfmu.model.forces.friction import AxisFriction, RotationalFriction, TranslationalFriction
-from mbfmu.model.forces.laws import AxisLaw, AxisPotential
+from mbfmu.model.forces.laws import AxesLaw, AxisLaw, AxisPotential
 from mbfmu.model.forces.limited import LimitedForce, LimitedTorque
 from mbfmu.model.forces.line import Damper, LineForce, Spring, SpringDamper
 from mbfmu.model.forces.lugre import LuGreFriction, RotationalLuGreFriction, TranslationalLuGreFriction
@@ -17,6 +18,7 @@ from mbfmu.model.forces.maxwell import (
     RotationalMaxwellDamper,
     TranslationalMaxwellDamper,
 )
+from mbfmu.model.forces.point_gravity import PointGravity
 from mbfmu.model.forces.rotor import RotationalRotor, TranslationalRotor
 from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
 from mbfmu.model.forces.thruster import AffineThruster, ConstantForce
@@ -29,6 +31,7 @@ __all__ = [
     "AffineThruster",
     "AngularSpring",
     "AxesForce",
+    "AxesLaw",
     "AxesSpring",
     "AxesStop",
     "AxisForce",
@@ -39,6 +42,7 @@ __all__ = [
     "AxisStop",
     "BoxDrag",
     "Bushing",
+    "CartesianSpringDamper",
     "ConstantForce",
     "Damper",
     "FilteredDrive",
@@ -49,6 +53,7 @@ __all__ = [
     "LineForce",
     "LuGreFriction",
     "MaxwellDamper",
+    "PointGravity",
     "RotationalDamper",
     "RotationalFriction",
     "RotationalLuGreFriction",

@@ -1,9 +1,10 @@
-"""Forces on the axis of a joint by a user's formula."""
+"""Forces on the axis of a joint, or along a combination of axes, by a user's formula."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from mbfmu.model.component import Value, law
+from mbfmu.model.forces.axes import AxesForce
 from mbfmu.model.forces.force import AxisForce
 from mbfmu.model.frame import SX
 
@@ -34,3 +35,18 @@ class AxisPotential(AxisForce):
 
     def potential(self, p: Any, s: SX) -> SX:
         return p.formula(s=s)
+
+
+@dataclass(frozen=True)
+class AxesLaw(AxesForce):
+    """An effort along a combination of axes by a formula, such as ``formula="where(s > b, -c*(s - b), 0)"``.
+
+    Args:
+        joints, ratios: the combination, see `AxesForce`.
+        formula: effort in terms of the combination ``s``, its rate ``v``, ``time`` and parameters, N.m or N.
+    """
+
+    formula: Value = law(0.0, "N.m or N", "effort as a formula of s, v and time", "s", "v")
+
+    def effort(self, p: Any, s: SX, v: SX) -> SX:
+        return p.formula(s=s, v=v)

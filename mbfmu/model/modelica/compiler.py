@@ -11,6 +11,7 @@ from mbfmu.model.apart import run_apart
 from mbfmu.model.modelica.bounds import check_bounds
 from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.modifiers import check_names, check_nesting
+from mbfmu.model.modelica.packages import classes_beside
 from mbfmu.model.modelica.stubs import whole
 from mbfmu.model.source import SourceText
 
@@ -100,7 +101,11 @@ def flat_model(text: str, model: str, source: SourceText) -> tuple[str, dict[str
         raise UsageError(f"a .mo file needs rumoca: {extras.command('modelica')}")
     # the compiler gets the declarations of the library in front, on lines that keep the user's numbers
     kept = re.sub(r"[^\n]", " ", text[: within.end()]) + text[within.end() :] if within else text
-    job = {"text": whole(kept, home), "model": f"{home}.{chosen}" if home else chosen}
+    beside = classes_beside(code, home, source) if home else {}
+    for content in beside.values():
+        check_bounds(plain(content, source), source)
+        check_nesting(plain(content, source), source)
+    job = {"text": whole(kept, home, beside), "model": f"{home}.{chosen}" if home else chosen}
     outcome = run_apart("mbfmu.model.modelica.flatten", job, source, "the compiler rumoca")
     if "failure" in outcome:
         raise source.error(1, f"the compiler gave up: {outcome['failure']}")

@@ -23,7 +23,7 @@ from mbfmu.model.forces import (
     WorldTorque,
 )
 from mbfmu.model.forces.world import RESOLVED
-from mbfmu.model.joints import Cylindrical, FreeMotion, Planar, Prismatic, Revolute, Spherical, Universal
+from mbfmu.model.joints import Cylindrical, Distance, FreeMotion, Planar, Prismatic, Revolute, Spherical, Universal
 from mbfmu.model.modelica.library import MULTIBODY
 from mbfmu.model.modelica.values import Values, joined, text
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, World
@@ -178,9 +178,7 @@ def two_axes(x: Array, y: Array, name: str) -> Array:
 
 def _world(e: ModelicaComponent, name: str) -> Component:
     kind = e.full("gravityType")
-    if kind == "PointGravity":
-        raise ModelError(f"'{e.name}': gravityType PointGravity is not read; use UniformGravity")
-    g = 0.0 if kind == "NoGravity" else e.value("g")
+    g = e.value("g") if kind == "UniformGravity" else 0.0
     return World(name, g=g, n=e.direction("n"))
 
 
@@ -278,6 +276,29 @@ def _relative(e: ModelicaComponent) -> dict[str, Any]:
     return starts
 
 
+def _scalar_starts(e: ModelicaComponent, name: str) -> Component:
+    """Return a joint without constraints that has the start values of single coordinates; angles are to be zero."""
+    for label in ("angle", "angle_d", "w_rel_b"):
+        for index in (1, 2, 3):
+            if e.start(f"{label}_{index}") not in {None, 0.0}:
+                raise ModelError(f"'{e.name}.{label}_{index}': only starts of r_rel_a and v_rel_a are read here")
+    r, v = (
+        tuple(e.start(f"{label}_{index}") for index in (1, 2, 3)) if e.flag(switch) else None
+        for label, switch in (("r_rel_a", "use_r"), ("v_rel_a", "use_v"))
+    )
+    return FreeMotion(
+        name,
+        r_rel=r if r and any(item is not None for item in r) else None,
+        v_rel=v if v and any(item is not None for item in v) else None,
+    )
+
+
+def _distance(e: ModelicaComponent, name: str) -> Component:
+    if e.number("m") or e.flag("computeRodLength"):
+        raise ModelError(f"'{e.name}': a rod with mass, or whose length its start decides, is not read")
+    return Distance(name, l=e.value("rodLength"))
+
+
 def _spring(e: ModelicaComponent, name: str) -> Component:
     if e.number("m"):
         raise ModelError(f"'{e.name}': a spring with mass is not read; leave m = 0")
@@ -313,6 +334,8 @@ ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
     f"{MULTIBODY}.Joints.Planar": lambda e, name: Planar(
         name, n=e.direction("n"), n_x=e.direction("n_x"), **e.starts("s_x", "s_y", "phi", "v_x", "v_y", "w")
     ),
+    f"{MULTIBODY}.Joints.SphericalSpherical": _distance,
+    f"{MULTIBODY}.Joints.FreeMotionScalarInit": _scalar_starts,
     f"{MULTIBODY}.Joints.Spherical": lambda e, name: Spherical(name, **_relative(e)),
     f"{MULTIBODY}.Joints.FreeMotion": lambda e, name: FreeMotion(
         name, r_rel=e.start("r_rel_a"), v_rel=e.start("v_rel_a"), **_relative(e)

@@ -1,13 +1,14 @@
 """Classes of Modelica's library that are read: their parameters, with the defaults of version 4, and their ports."""
 
-import re
-from dataclasses import dataclass
+from mbfmu.model.modelica import planar
+from mbfmu.model.modelica.interface import Class, states
+from mbfmu.model.modelica.one_dimensional import ONE_DIMENSIONAL
 
 MULTIBODY = "Modelica.Mechanics.MultiBody"
 SEEN = {
     "Boolean": (
         "animation animateSphere showMass enableAnimation animateWorld animateGravity animateGround axisShowLabels "
-        "enforceStates useQuaternions driveTrainMechanics3D useHeatPort"
+        "enforceStates useQuaternions driveTrainMechanics3D useHeatPort animate extraLine enableAssert"
     ),
     "String": "shapeType label1 label2",
     "Integer[3]": (
@@ -18,13 +19,13 @@ SEEN = {
         "specularCoefficient extra sphereDiameter cylinderDiameter cylinderLength boxHeight boxWidth axisLength "
         "axisDiameter gravityArrowLength gravityArrowDiameter gravitySphereDiameter groundLength_u groundLength_v "
         "defaultN_to_m defaultNm_to_m s_small lengthFraction massDiameter numberOfWindings width coilWidth length "
-        "height widthOfCoil diameter_a length_a diameter_b length_b phi_nominal s_nominal"
+        "height widthOfCoil diameter_a length_a diameter_b length_b phi_nominal s_nominal zPosition N_to_m Nm_to_m"
     ),
     "Real[3]": "lengthDirection widthDirection boxWidthDirection r_shape gravityArrowTail groundAxis_u",
     "StateSelect": "stateSelect",
 }
 """Parameters without effect on the motion, by type; every class takes those that it does not declare itself."""
-UNUSED = {"mu": "Real", "z_0_start": "Real[3]", "z_rel_a_start": "Real[3]", "fixedRotationAtFrame_a": "Boolean",
+UNUSED = {"z_0_start": "Real[3]", "z_rel_a_start": "Real[3]", "fixedRotationAtFrame_a": "Boolean",
           "fixedRotationAtFrame_b": "Boolean"}  # fmt: skip
 """Parameters that have no effect in mbfmu, by name, with their types: they are read, and a warning names them."""
 REFUSED = ("z_0_fixed", "z_rel_a_fixed")
@@ -51,44 +52,6 @@ SUPPORT = "parameter Boolean useSupport=false; "
 BOTH = ("frame_a", "frame_b")
 
 
-@dataclass(frozen=True)
-class Class:
-    """A class of the library.
-
-    Args:
-        declared: its parameters with an effect on the motion, in Modelica.
-        frames: its frames.
-        states: sizes of its variables with start values, by name.
-        accelerations: sizes of the derivatives of its rates, by name.
-        flanges: its flanges, always there.
-        axis: domain of its flanges ``axis`` and ``support``, there with `useAxisFlange`; empty: it has none.
-        inputs: sizes and units of its inputs, by name.
-        support: whether it has a flange ``support``, there with `useSupport`.
-        rigid: whether its flanges move as one.
-        shows: whether it only measures or shows, without an effect on the motion.
-    """
-
-    declared: str = ""
-    frames: tuple[str, ...] = ()
-    states: tuple[tuple[str, int], ...] = ()
-    accelerations: tuple[tuple[str, int], ...] = ()
-    flanges: tuple[str, ...] = ()
-    axis: str = ""
-    inputs: tuple[tuple[str, int, str], ...] = ()
-    support: bool = False
-    rigid: bool = False
-    shows: bool = False
-
-    @property
-    def parameters(self) -> frozenset[str]:
-        """Names of its parameters with an effect on the motion."""
-        return frozenset(re.findall(r"parameter [\w.]+ (\w+)", self.declared))
-
-
-def _states(text: str, size: int = 1) -> tuple[tuple[str, int], ...]:
-    return tuple((name, size) for name in text.split())
-
-
 def _sensor(quantities: str, resolved: str) -> str:
     """Return the parameters of a sensor that measures some quantities, resolved in one of several frames."""
     switches = "".join(f"parameter Boolean get_{name}; " for name in quantities.split())
@@ -99,12 +62,27 @@ def _sensor(quantities: str, resolved: str) -> str:
     return f"{switches}{frames}parameter Integer sequence[3]; parameter Real guessAngle1; "
 
 
-MOVING = (_states("r_0 v_0", 3), _states("a_0", 3))
-PAIR = ("flange_a", "flange_b")
+MOVING = (states("r_0 v_0", 3), states("a_0", 3))
+SWITCHES = ("r", "v", "a", "angle", "angle_d", "angle_dd", "w", "z")
+SCALARS = "".join(f"parameter Boolean use_{name}=false; " for name in SWITCHES)
+SCALAR_STATES = states(
+    " ".join(f"{name}_{index}" for name in ("r_rel_a", "v_rel_a", "angle", "angle_d", "w_rel_b") for index in (1, 2, 3))
+)
+THERMAL = {
+    f"Modelica.Thermal.HeatTransfer.{name}": Class(declared, inputs=inputs, shows=True, heated=heated)
+    for name, declared, inputs, heated in (
+        ("Components.HeatCapacitor", "parameter Real C; ", (), ("port",)),
+        ("Components.ThermalConductor", "parameter Real G; ", (), ("port_a", "port_b")),
+        ("Components.Convection", "", (("Gc", 1, "W/K"),), ("solid", "fluid")),
+        ("Celsius.FixedTemperature", "parameter Real T; ", (), ("port",)),
+        ("Sources.FixedTemperature", "parameter Real T; ", (), ("port",)),
+    )
+}
+"""Thermal parts, which change no motion."""
 CLASSES = {
     f"{MULTIBODY}.World": Class(
         f"parameter {MULTIBODY}.Types.GravityTypes gravityType={MULTIBODY}.Types.GravityTypes.UniformGravity; "
-        "parameter Real g=9.80665; parameter Real n[3]={0,-1,0}; "
+        "parameter Real g=9.80665; parameter Real n[3]={0,-1,0}; parameter Real mu=3.986004418e14; "
         "parameter Real nominalLength=1; parameter Real defaultAxisLength=nominalLength/5; "
         "parameter Real defaultJointLength=nominalLength/10; parameter Real defaultJointWidth=nominalLength/20; "
         "parameter Real defaultForceLength=nominalLength/10; parameter Real defaultForceWidth=nominalLength/20; "
@@ -139,53 +117,39 @@ CLASSES = {
     ),
     f"{MULTIBODY}.Parts.PointMass": Class("parameter Real m; ", ("frame_a",), *MOVING),
     f"{MULTIBODY}.Joints.Revolute": Class(
-        FLANGE + "parameter Real n[3]={0,0,1}; ", BOTH, _states("phi w"), _states("a"), axis="Rotational"
+        FLANGE + "parameter Real n[3]={0,0,1}; ", BOTH, states("phi w"), states("a"), axis="Rotational"
     ),
     f"{MULTIBODY}.Joints.RevolutePlanarLoopConstraint": Class("parameter Real n[3]={0,0,1}; ", BOTH),
     f"{MULTIBODY}.Joints.Prismatic": Class(
-        FLANGE + "parameter Real n[3]={1,0,0}; ", BOTH, _states("s v"), _states("a"), axis="Translational"
+        FLANGE + "parameter Real n[3]={1,0,0}; ", BOTH, states("s v"), states("a"), axis="Translational"
     ),
     f"{MULTIBODY}.Joints.Cylindrical": Class(
-        "parameter Real n[3]={1,0,0}; ", BOTH, _states("s v phi w"), _states("a wd")
+        "parameter Real n[3]={1,0,0}; ", BOTH, states("s v phi w"), states("a wd")
     ),
     f"{MULTIBODY}.Joints.Universal": Class(
         "parameter Real n_a[3]={1,0,0}; parameter Real n_b[3]={0,1,0}; ",
         BOTH,
-        _states("phi_a phi_b w_a w_b"),
-        _states("a_a a_b"),
+        states("phi_a phi_b w_a w_b"),
+        states("a_a a_b"),
     ),
     f"{MULTIBODY}.Joints.Planar": Class(
         "parameter Real n[3]={0,0,1}; parameter Real n_x[3]={1,0,0}; ",
         BOTH,
-        _states("s_x s_y phi v_x v_y w"),
-        _states("a_x a_y wd"),
+        states("s_x s_y phi v_x v_y w"),
+        states("a_x a_y wd"),
     ),
+    f"{MULTIBODY}.Joints.SphericalSpherical": Class(
+        "parameter Real rodLength; parameter Real m=0; parameter Boolean computeRodLength=false; "
+        "parameter Boolean kinematicConstraint=true; ",
+        BOTH,
+    ),
+    f"{MULTIBODY}.Joints.FreeMotionScalarInit": Class(SCALARS, BOTH, SCALAR_STATES),
     f"{MULTIBODY}.Joints.Spherical": Class(RELATIVE, BOTH),
-    f"{MULTIBODY}.Joints.FreeMotion": Class(RELATIVE, BOTH, _states("r_rel_a v_rel_a", 3), _states("a_rel_a", 3)),
+    f"{MULTIBODY}.Joints.FreeMotion": Class(RELATIVE, BOTH, states("r_rel_a v_rel_a", 3), states("a_rel_a", 3)),
     f"{MULTIBODY}.Forces.Spring": Class("parameter Real c; parameter Real s_unstretched=0; parameter Real m=0; ", BOTH),
-    f"{MULTIBODY}.Forces.Damper": Class("parameter Real d; ", BOTH),
+    f"{MULTIBODY}.Forces.Damper": Class("parameter Real d; ", BOTH, heats=True),
     f"{MULTIBODY}.Forces.SpringDamperParallel": Class(
-        "parameter Real c; parameter Real s_unstretched=0; parameter Real d=0; ", BOTH
-    ),
-    **{
-        f"Modelica.Mechanics.{domain}.Components.{name}": Class(declared, flanges=flanges)
-        for domain, zero, held in (("Rotational", "phi_rel0", "phi0"), ("Translational", "s_rel0", "s0"))
-        for name, declared, flanges in (
-            ("Damper", "parameter Real d; ", PAIR),
-            ("Spring", f"parameter Real c; parameter Real {zero}=0; ", PAIR),
-            ("SpringDamper", f"parameter Real c; parameter Real d; parameter Real {zero}=0; ", PAIR),
-            ("Fixed", f"parameter Real {held}=0; ", ("flange",)),
-        )
-    },
-    "Modelica.Mechanics.Rotational.Components.Inertia": Class(
-        "parameter Real J; ", states=_states("phi w"), accelerations=_states("a"), flanges=PAIR, rigid=True
-    ),
-    "Modelica.Mechanics.Translational.Components.Mass": Class(
-        "parameter Real m; parameter Real L=0; ",
-        states=_states("s v"),
-        accelerations=_states("a"),
-        flanges=PAIR,
-        rigid=True,
+        "parameter Real c; parameter Real s_unstretched=0; parameter Real d=0; ", BOTH, heats=True
     ),
     **{
         f"{MULTIBODY}.Forces.World{name}": Class(
@@ -195,17 +159,9 @@ CLASSES = {
         )
         for name, unit in (("Force", "N"), ("Torque", "N.m"))
     },
-    **{
-        f"Modelica.Mechanics.{domain}.Sources.{name}": Class(
-            SUPPORT + declared, flanges=("flange",), inputs=inputs, support=True
-        )
-        for domain, name, declared, inputs in (
-            ("Rotational", "Torque", "", (("tau", 1, "N.m"),)),
-            ("Rotational", "ConstantTorque", "parameter Real tau_constant; ", ()),
-            ("Translational", "Force", "", (("f", 1, "N"),)),
-            ("Translational", "ConstantForce", "parameter Real f_constant; ", ()),
-        )
-    },
+    **ONE_DIMENSIONAL,
+    **THERMAL,
+    **planar.CLASSES,
     f"{MULTIBODY}.Visualizers.FixedShape": Class("", ("frame_a",), shows=True),
     f"{MULTIBODY}.Visualizers.FixedFrame": Class(
         "parameter Boolean showLabels; parameter Real diameter; parameter Integer color_x[3]; "

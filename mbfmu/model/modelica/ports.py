@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from mbfmu.errors import ModelError
-from mbfmu.model.modelica.library import CLASSES, Class
+from mbfmu.model.modelica.interface import Class
+from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.values import Values
 
 
@@ -28,15 +29,21 @@ class Ports:
     def is_axis(self, end: str) -> bool:
         """Return whether a connector is the axis of a joint."""
         name, _, port = end.rpartition(".")
-        return port == "axis" and name in self.kinds
+        item = CLASSES.get(self.kinds.get(name, ""), Class())
+        return bool(item.axis) and port == item.axis_port
 
     def domain(self, end: str) -> str:
         """Return what a connector joins: frames, or flanges that turn or slide; empty for one of the user's own."""
         name, _, port = end.rpartition(".")
         kind = self.kinds.get(name, "")
+        if port in {"heatPort", *CLASSES.get(kind, Class()).heated}:
+            return "heat port"
         if port in CLASSES.get(kind, Class()).frames:
             return "frame"
-        return f"{CLASSES[kind].axis or kind.split('.')[2]} flange" if kind else ""
+        if not kind:
+            return ""
+        domain = CLASSES[kind].axis or CLASSES[kind].domain(kind, port).rpartition(".")[2]
+        return f"{domain} flange"
 
     def refuse(self, sets: list[list[str]]) -> None:
         """Raise an error if connectors of two kinds are connected, or flanges alone hold an axis, or two together."""
@@ -66,6 +73,6 @@ class Ports:
         """Return where a flange is held, rad or m: the support of a joint, or a fixed one; None if it is not."""
         name, _, port = end.rpartition(".")
         kind = self.kinds.get(name, "")
-        if kind.endswith("Components.Fixed"):
+        if kind.endswith("al.Components.Fixed"):
             return self.values.number(self.values.of(f"{name}.{'phi0' if 'Rotational' in kind else 's0'}"))
         return 0.0 if port == "support" and ".Joints." in kind else None

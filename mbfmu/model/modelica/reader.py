@@ -11,16 +11,21 @@ from typing import Any
 from mbfmu.errors import MbfmuError, ModelError
 from mbfmu.model.component import Component, Value
 from mbfmu.model.expression import Expression
+from mbfmu.model.forces import PointGravity, WorldTorque
 from mbfmu.model.joints import FreeMotion, Joint
+from mbfmu.model.modelica import planar, planar_elements
+from mbfmu.model.modelica.chains import KINDS, Chains
 from mbfmu.model.modelica.compiler import flat_model, plain
-from mbfmu.model.modelica.connections import connected, equal
+from mbfmu.model.modelica.connections import connected, entries, equal, sets_of
+from mbfmu.model.modelica.definitions import Definitions, definition
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, ModelicaComponent
 from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, UNUSED
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals
-from mbfmu.model.modelica.stubs import ACROSS, TAG, THROUGH
+from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG, THROUGH
 from mbfmu.model.modelica.values import Values, path_of
 from mbfmu.model.parameter import Parameter
+from mbfmu.model.parts import Body, FixedTranslation, World
 from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.system import System
 from mbfmu.model.system_data import Connection, Subsystem
@@ -91,6 +96,7 @@ class _Flat:
         self.variables: dict[str, Any] = flat["variables"]
         self.notices: list[str] = []
         self.line = 1
+        self.torques: list[tuple[str, str]] = []
         self.starts: dict[str, dict[str, tuple[str, Value]]] = {}
         self.scopes: dict[str, _Scope] = {"": _Scope()}
         self.kinds = {
@@ -98,10 +104,13 @@ class _Flat:
             for name, item in self.variables.items()
             if name.endswith(f".{TAG}")
         }
+        self.made_of = {name.removesuffix(f".{MADE_OF}") for name in self.variables if name.endswith(f".{MADE_OF}")}
         required = frozenset(
             f"{name}.{label}" for name, kind in self.kinds.items() for label in CLASSES[kind].parameters
         )
         self.values = Values(self.variables, required)
+        self.definitions = Definitions(flat, set(self.kinds))
+        self.values.defined = self.definitions.of
         self.ports = Ports(self.kinds, self.values, self.at)
         self.signals = Signals(flat, self.values, self.kinds)
 
@@ -118,25 +127,41 @@ class _Flat:
             ModelError: it has what is not read.
         """
         self.refuse()
-        worlds = [key for key, kind in self.kinds.items() if kind == f"{MULTIBODY}.World"]
-        if len(worlds) != 1:
+        worlds = [key for key, kind in self.kinds.items() if kind in {f"{MULTIBODY}.World", planar.WORLD}]
+        alone = not worlds and all(kind in KINDS or CLASSES[kind].heated for kind in self.kinds.values())
+        if len(worlds) != 1 and not alone:
             message = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
             raise ModelError(message)
+        world = "world_" if alone else worlds[0]
+        in_plane = alone or self.kinds[world] == planar.WORLD
+        self.refuse_space(in_plane)
+        self.refuse_starts()
         # connected ends, over rigid flanges too, and what they do not allow
-        rigid = ((key, CLASSES[kind].flanges) for key, kind in self.kinds.items() if CLASSES[kind].rigid)
+        rigid = (
+            (key, (CLASSES[kind].flanges or CLASSES[kind].frames)[:2])
+            for key, kind in self.kinds.items()
+            if CLASSES[kind].rigid
+        )
         sets = connected(self.flat, [(f"{key}.{a}", f"{key}.{b}") for key, (a, b) in rigid])
         self.ports.refuse(sets)
         self.refuse_accelerations()
         self.report_unused()
         # parameters under their own names, then components, which refer to them
         self.name_parameters()
-        fixed = self.components(worlds[0], {end: group for group in sets for end in group})
+        joined = {end: group for group in sets for end in group}
+        self.chained = self.find_chains(joined)
+        fixed = self.components(world, joined)
+        if alone:
+            self.scope("").components.insert(0, World(world, g=0.0))
+        fixed += self.chain(world, in_plane)
+        fixed += self.attract(world)
         self.parameters()
         # connections: of what is fixed, of what floats, and along each set from its first frame
-        connections = [*fixed, *self.free_motions(sets, worlds[0])]
+        connections = [*fixed, *(() if alone else self.free_motions(sets, world))]
         for group in sets:
             ends = [end for end in group if self.ports.is_frame(end)]
-            connections += [Connection(path_of(ends[0]), path_of(end)) for end in ends[1:]]
+            connections += [Connection(self.frame(ends[0]), self.frame(end)) for end in ends[1:]]
+        connections += [Connection(*pair) for pair in self.torques]
         # start values on axes, drives and outputs
         self.begin()
         self.actuate()
@@ -146,6 +171,7 @@ class _Flat:
         routes = self.signals.routes([item.name for item in (*system.components, *system.parameters)])
         return replace(
             system,
+            planar=in_plane,
             components=(*system.components, *routes.blocks),
             wires=routes.wires,
             names=routes.names,
@@ -172,18 +198,100 @@ class _Flat:
             self.at(key)
             element = ModelicaComponent(key, kind, self.values, self.localized, self.notices)
             scope, _, leaf = path_of(key).rpartition(".")
-            if kind in AXIS:
-                self.axis(element, joined)
-                continue
             if CLASSES[kind].shows:
                 self.notices.append(f"'{key}' is left out: it only shows or measures")
                 continue
-            if kind == f"{MULTIBODY}.Parts.Fixed":
+            if key in self.chained:
+                continue
+            if kind in AXIS:
+                self.axis(element, joined)
+                continue
+            if kind == f"{MULTIBODY}.Parts.Fixed" or kind in planar.GROUNDED:
                 connections.append(Connection(f"{path_of(world)}.frame_b", f"{path_of(key)}.frame_a"))
             element.scope = scope
-            made = ELEMENTS[kind](element, leaf)
+            made = (ELEMENTS | planar_elements.ELEMENTS)[kind](element, leaf)
             self.scope(scope).components.append(made)
             self.drive(element, made)
+        return connections
+
+    def find_chains(self, joined: dict[str, list[str]]) -> set[str]:
+        """Return the elements of chains: those that do not act between the axis of one joint and its support alone.
+
+        Args:
+            joined: the set of connected ends that an end is in, by the end.
+        """
+        elements = {key: kind for key, kind in self.kinds.items() if kind in KINDS}
+        pairs: list[tuple[str, str]] = []
+        for key, kind in elements.items():
+            for flange in CLASSES[kind].flanges:
+                ends = joined.get(f"{key}.{flange}", [])
+                free = [end for end in ends if self.ports.held_at(end) is None]
+                pairs += [(key, f"set {min(free)}")] if free else [(key, key)]
+        chains: set[str] = set()
+        for group in sets_of(pairs):
+            names = [name for name in group if name in elements]
+            around = [
+                joined.get(f"{name}.{flange}", []) for name in names for flange in CLASSES[elements[name]].flanges
+            ]
+            axes = {end for item in around for end in item if self.ports.is_axis(end)}
+            lone = all(any(map(self.ports.is_axis, item)) or self.is_held(item) for item in around)
+            known = all(elements[name] in AXIS or CLASSES[elements[name]].shows for name in names)
+            if not (known and lone and len(axes) == 1):
+                chains.update(names)
+        return chains
+
+    def is_held(self, group: list[str]) -> bool:
+        """Return whether a set of flanges is held at 0."""
+        return {0.0} == {item for end in group if (item := self.ports.held_at(end)) is not None}
+
+    def chain(self, world: str, planar: bool) -> list[Connection]:
+        """Make the joints, couplings and forces of chains, and return the connections of the joints.
+
+        Args:
+            world: name of the world.
+            planar: whether there is nothing but chains, which are then in the plane.
+        """
+        if not self.chained:
+            return []
+        elements = {
+            key: ModelicaComponent(key, kind, self.values, self.localized, self.notices)
+            for key, kind in self.kinds.items()
+            if key in self.chained or (CLASSES[kind].shows and kind in KINDS)
+        }
+        across = None
+        if not planar:
+            n = ModelicaComponent(world, self.kinds[world], self.values, self.localized, self.notices).numbers("n")
+            across = across_of(n)
+        chains = Chains(
+            elements, self.ports, self.signals, connected(self.flat, []), self.at, across, f"{path_of(world)}.frame_b"
+        )
+        made = chains.build()
+        for scope, component in (*chains.joints(), *made.components):
+            self.scope(scope).components.append(component)
+        for (path, label), value in chains.starts.items():
+            if path not in made.joints:
+                self.starts.setdefault(path, {}).setdefault(label, (path, value))
+        return made.connections
+
+    def attract(self, world: str) -> list[Connection]:
+        """Make what attracts each mass, if the world has the gravity of a point, and return its connections."""
+        field = self.kinds.get(world) == f"{MULTIBODY}.World"
+        if not field or self.values.of(f"{world}.gravityType") != "PointGravity":
+            return []
+        connections, mu = [], self.values.number(self.values.of(f"{world}.mu"))
+        for scope, here in list(self.scopes.items()):
+            for item in [item for item in here.components if isinstance(item, Body)]:
+                home, name = f"{scope}.{item.name}".lstrip("."), f"{item.name}_attracted"
+                centre = FixedTranslation(f"{item.name}_centre", r=item.r_CM)
+                here.components += [
+                    centre,
+                    PointGravity(name, mu=mu, m=item.m),
+                ]
+                connections += [
+                    Connection(f"{home}.frame_a", f"{home}_centre.frame_a"),
+                    Connection(f"{home}_centre.frame_b", f"{home}_attracted.frame_b"),
+                    Connection(f"{path_of(world)}.frame_b", f"{home}_attracted.frame_a"),
+                ]
         return connections
 
     def parameters(self) -> None:
@@ -231,7 +339,8 @@ class _Flat:
     def owner(self, name: str) -> str | None:
         """Return the component of the library that a variable belongs to; None if it is the user's own."""
         parts = name.split(".")
-        return next((".".join(parts[:n]) for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in self.kinds), None)
+        paths = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
+        return next((path for path in paths if path in self.kinds or path in self.made_of), None)
 
     def is_parameter(self, name: str, item: Any) -> bool:
         """Return whether a variable is a parameter of the user's that numbers depend on."""
@@ -265,13 +374,14 @@ class _Flat:
                 "Connection", "FlowSum", "UnconnectedFlow"
             }  # fmt: skip
             inside = stated and stated["component"] in self.kinds
-            if not known and not inside and not self.signals.is_read(equal(item)):
+            defines = (pair := definition(item)) and pair[0] in self.definitions.trees
+            if not known and not inside and not defines and not self.signals.is_read(equal(item)):
                 where = (stated or {}).get("component") or "the model"
                 spot = re.search(r"^\s*equation\b", self.code, re.MULTILINE)
                 self.line = self.code.count("\n", 0, spot.end()) + 1 if spot else 1
                 raise ModelError(
-                    f"equations of '{where}' are not read: only components, connect(...) and outputs that are a "
-                    "joint's coordinate or rate, y = hinge.phi, are"
+                    f"equations of '{where}' are not read: only components, connect(...) and those of a variable of "
+                    "the model's own, y = hinge.phi or y = 2*sin(time), are"
                 )
         for name, item in self.variables.items():
             inner = self.owner(name)
@@ -281,6 +391,7 @@ class _Flat:
                 and inner is None
                 and leaf not in {ACROSS, THROUGH}
                 and not self.signals.is_signal(name)
+                and all(self.definitions.of(entry) is None for entry in entries(self.flat, name))
             ):
                 raise ModelError(f"the variable '{name}' is not read: only components and parameters are")
 
@@ -303,13 +414,13 @@ class _Flat:
 
     def floating(self, sets: list[list[str]], world: str) -> list[list[str]]:
         """Return the groups of bodies and joints that do not hang on the world; each begins with a body."""
-        near: dict[str, set[str]] = {name: set() for name in self.kinds if ".Forces." not in self.kinds[name]}
+        near: dict[str, set[str]] = {name: set() for name, kind in self.kinds.items() if self.holds(kind)}
         for group in sets:
             names = {end.rpartition(".")[0] for end in group if self.ports.is_frame(end)} & set(near)
             for name in names:
                 near[name] |= names
         for name in near:
-            if self.kinds[name] == f"{MULTIBODY}.Parts.Fixed":
+            if self.kinds[name] == f"{MULTIBODY}.Parts.Fixed" or self.kinds[name] in planar.GROUNDED:
                 near[world].add(name)
         groups: list[list[str]] = []
         seen: set[str] = set()
@@ -324,6 +435,33 @@ class _Flat:
             if group:
                 groups.append(group)
         return groups[1:]
+
+    @staticmethod
+    def holds(kind: str) -> bool:
+        """Return whether a component of a class holds its frames to each other."""
+        return ".Forces." not in kind and not CLASSES[kind].force
+
+    def frame(self, end: str) -> str:
+        """Return the path of the frame that a connector of frames is here."""
+        name, _, port = end.rpartition(".")
+        return f"{path_of(name)}.{'frame_b' if planar.GROUNDED.get(self.kinds[name]) == port else port}"
+
+    def refuse_starts(self) -> None:
+        """Raise an error if a class that consists of others has a start value other than 0 that is fixed."""
+        for name, item in self.variables.items():
+            inner = self.owner(name) or ""
+            fixed = inner in self.made_of and item["variability"] == "Empty" and any(item["fixed"] or [])
+            if fixed and self.values.number(self.values.of(name, "start")):
+                self.at(inner)
+                raise ModelError(f"the start of '{name}' is not read: give that of the joints inside")
+
+    def refuse_space(self, in_plane: bool) -> None:
+        """Raise an error if components of MultiBody and of PlanarMechanics are in one model."""
+        prefix = f"{MULTIBODY}." if in_plane else f"{planar.LIBRARY}."
+        for name, kind in self.kinds.items():
+            if kind.startswith(prefix):
+                self.at(name)
+                raise ModelError(f"'{name}' is a {kind}: a model is in the plane or in space, not both")
 
     def turn_freely(self, path: str) -> None:
         """Give a point mass that flies an inertia: it does not turn, as forces act on its centre alone."""
@@ -342,7 +480,7 @@ class _Flat:
         item = CLASSES[element.kind]
         flanges = item.flanges[:1] if item.rigid else item.flanges
         ends = [joined.get(f"{element.name}.{flange}", []) for flange in flanges]
-        axes = [[end.removesuffix(".axis") for end in group if self.ports.is_axis(end)] for group in ends]
+        axes = [[end.rpartition(".")[0] for end in group if self.ports.is_axis(end)] for group in ends]
         position = next((position for position, axis_ends in enumerate(axes) if axis_ends), None)
         if position is None or len(axes[position]) != 1:
             raise ModelError(f"'{element.name}' is connected to no axis flange of a joint: it acts on one joint's axis")
@@ -377,16 +515,25 @@ class _Flat:
     def drive(self, element: ModelicaComponent, made: Component) -> None:
         """Keep which inputs of the model drive a force on a frame.
 
-        Raises:
-            ModelError: it is given by something else.
+        A force of PlanarMechanics has its torque as a third entry, for which it gets a torque beside it.
         """
+        home = path_of(element.name)
         for port, size, unit in CLASSES[element.kind].inputs:
             for index in range(1, size + 1):
-                source = self.signals.source(f"{element.name}.{port}[{index}]", unit)
-                if not source:
-                    raise ModelError(f"'{element.name}.{port}' has a value: connect it to an input of the model")
                 (target,) = made.inputs(False)
-                self.signals.drive(f"{path_of(element.name)}.{target.name}[{index}]", unit, source)
+                path, given = f"{home}.{target.name}[{index}]", f"{element.name}.{port}[{index}]"
+                if element.kind in planar.FORCES and index == 3:
+                    path, unit = f"{home}_torque.t", "N.m"
+                if source := self.signals.source(given, unit):
+                    self.signals.drive(path, unit, source)
+                elif (value := self.values.of(f"{element.name}.{port}")[index - 1]) != 0.0:
+                    self.signals.laws[path] = (unit, self.values.in_numbers(value))
+                else:
+                    continue
+                if path.endswith("_torque.t"):
+                    scope, _, leaf = home.rpartition(".")
+                    self.scope(scope).components.append(WorldTorque(f"{leaf}_torque"))
+                    self.torques.append((f"{home}_torque.frame_b", f"{home}.frame_b"))
 
     def begin(self) -> None:
         """Give the joints the start values that inertias on their axes have.
@@ -474,6 +621,15 @@ class _Flat:
             parts.append(Subsystem(leaf, self.built(path, leaf, ()), self.scopes[path].values))
         description = self.flat["model_description"] if not scope else ""
         return System(name, tuple(parts), connections, tuple(here.parameters.values()), description=description or "")
+
+
+def across_of(n: Any) -> tuple[float, ...]:
+    """Return a direction normal to that of gravity, with length 1; n: shape (3,)."""
+    axis = min(range(3), key=lambda index: abs(n[index]))
+    e = [float(index == axis) for index in range(3)]
+    shift = [a - float(n[axis]) * float(b) for a, b in zip(e, n, strict=True)]
+    length = math.hypot(*shift)
+    return tuple(item / length for item in shift)
 
 
 def _is_text(tree: Any) -> bool:

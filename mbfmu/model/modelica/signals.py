@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from mbfmu.errors import ModelError
 from mbfmu.model.block import Block, Defined, Port
 from mbfmu.model.modelica.connections import entries, named, sets_of, signals, whole_of
-from mbfmu.model.modelica.library import CLASSES, Class
+from mbfmu.model.modelica.interface import Class
+from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.values import Values, path_of
 from mbfmu.model.system_data import Subsystem, Wire, wire
 
@@ -22,6 +23,7 @@ class Signals:
 
     def __init__(self, flat: dict[str, Any], values: Values, kinds: dict[str, str]) -> None:
         self.flat, self.values, self.kinds = flat, values, kinds
+        self.defined = values.defined
         self.variables: dict[str, Any] = flat["variables"]
         self.inputs = tuple(self.own("Input"))
         self.outputs = tuple(self.own("Output"))
@@ -35,6 +37,8 @@ class Signals:
         self.sets = {end: group for group in sets_of([*signals(flat), *bound]) for end in group}
         self.driven: dict[str, list[str]] = {}
         """The entries of inputs whose sum each effort or force is, by the path of the latter."""
+        self.laws: dict[str, tuple[str, str]] = {}
+        """Unit and formula of the efforts and forces that change in time by themselves, by path."""
         self.shown: dict[str, str] = {}
         """The coordinate or rate that each output is, by its path."""
         self.units: dict[str, str] = {}
@@ -55,7 +59,10 @@ class Signals:
         joint, _, label = name.rpartition(".")
         kind = self.kinds.get(joint, "")
         item = CLASSES.get(kind, Class())
-        return ".Joints." in kind and (label, 1) in (*item.states, *item.accelerations)
+        return (".Joints." in kind or kind.rpartition(".")[2] in {"Inertia", "Mass"}) and (label, 1) in (
+            *item.states,
+            *item.accelerations,
+        )
 
     def is_read(self, pair: tuple[str, str] | None) -> bool:
         """Return whether an equation of two names sets inputs equal, or an output to a motion of a joint."""
@@ -70,17 +77,20 @@ class Signals:
         """Keep what an output of the model is; yield a notice if it is left out.
 
         Raises:
-            ModelError: it is no coordinate, rate or acceleration of a joint.
+            ModelError: nothing defines it.
         """
         for entry in entries(self.flat, output):
             moving = [end for end in self.sets.get(entry, []) if self.is_moving(end)]
-            if len(moving) != 1:
+            if len(moving) == 1:
+                first = self.shown.setdefault(path_of(moving[0]), entry)
+                if first != entry:
+                    yield f"the output '{entry}' is left out: '{first}' is the same"
+            elif self.defined(entry) is None:
                 raise ModelError(
                     f"the output '{entry}' is not read: it must be a joint's coordinate or velocity, as hinge.phi"
                 )
-            first = self.shown.setdefault(path_of(moving[0]), entry)
-            if first != entry:
-                yield f"the output '{entry}' is left out: '{first}' is the same"
+            else:
+                yield f"the output '{entry}' is left out: it is no coordinate or rate of a joint"
 
     def source(self, port: str, unit: str) -> str:
         """Return the entry of the model's inputs that a component's input gets; empty if it is bound to a value.
@@ -102,6 +112,8 @@ class Signals:
                 raise ModelError(f"the input '{sources[0]}' is in {stated}, and '{port}' in {unit}: make them alike")
             return sources[0]
         if any(whole_of(end) == whole_of(port) for end in bound):
+            return ""
+        if self.defined(port) is not None:
             return ""
         if bound:
             raise ModelError(f"'{port}' gets the value of '{bound[0]}', which is not read: connect an input there")
@@ -162,10 +174,20 @@ class Signals:
         names = {entry: path for path, entry in alone.items()}
         names.update((entry, path) for path, entry in self.shown.items())
         names.update((entry, f"{block}.{port.name}") for entry, port in ports.items())
+        blocks = [Subsystem(block, Block(block, tuple(ports.values()), (), sums))] if shared else []
+        wires = [wire(f"{block}.{item.name}", path) for path, item in zip(shared, sums, strict=True)]
+        if self.laws:
+            laws = _unlike("laws", [*taken, block])
+            outputs = [
+                Defined(_unlike(f"to_{path_of(path.replace('.', '_'))}", ()), formula, unit, output=True)
+                for path, (unit, formula) in self.laws.items()
+            ]
+            blocks.append(Subsystem(laws, Block(laws, (), (), tuple(outputs))))
+            wires += [wire(f"{laws}.{item.name}", path) for path, item in zip(self.laws, outputs, strict=True)]
         return Routes(
             names,
-            (Subsystem(block, Block(block, tuple(ports.values()), (), sums)),) if shared else (),
-            tuple(wire(f"{block}.{item.name}", path) for path, item in zip(shared, sums, strict=True)),
+            tuple(blocks),
+            tuple(wires),
             {names[entry]: start for entry, start in self.starts().items() if entry in names},
         )
 

@@ -4,10 +4,18 @@ The classes are interfaces alone, with as many equations as unknowns, and a cons
 component in the flat model.
 """
 
-from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, SEEN, UNUSED, Class
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from mbfmu.model.modelica import planar
+from mbfmu.model.modelica.interface import Class
+from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, SEEN, UNUSED
 
 TAG = "mbfmu_class"
 """Constant of each class that holds its path."""
+MADE_OF = "mbfmu_made_of"
+"""Constant of each class of `WRITTEN`, which consists of other classes or of equations."""
 ACROSS, THROUGH = "mbfmu_e", "mbfmu_f"
 """Variables of every connector of frames or flanges."""
 UNITS = {
@@ -16,12 +24,14 @@ UNITS = {
     "AngularVelocity": "rad/s", "AngularAcceleration": "rad/s2", "Velocity": "m/s", "Acceleration": "m/s2",
     "Time": "s", "Frequency": "Hz", "Force": "N", "Torque": "N.m", "TranslationalSpringConstant": "N/m",
     "TranslationalDampingConstant": "N.s/m", "RotationalSpringConstant": "N.m/rad",
-    "RotationalDampingConstant": "N.m.s/rad",
+    "RotationalDampingConstant": "N.m.s/rad", "Area": "m2", "Volume": "m3", "Power": "W", "Energy": "J",
+    "Temperature": "K", "Pressure": "Pa", "AngularMomentum": "kg.m2/s", "Period": "s",
 }  # fmt: skip
 """Units of the types of Modelica.Units.SI that are known."""
 ICONS = {
     "model": "Example Information",
     "block": "Block",
+    "function": "Function",
     "package": (
         "Package ExamplesPackage BasesPackage VariantsPackage InterfacesPackage SourcesPackage SensorsPackage "
         "UtilitiesPackage TypesPackage FunctionsPackage IconsPackage InternalPackage"
@@ -34,6 +44,8 @@ def _connector(name: str) -> str:
     return f"connector {name} Real {ACROSS}; flow Real {THROUGH}; end {name};"
 
 
+FUNCTIONS = "sin cos tan asin acos atan sinh cosh tanh exp log"
+"""Functions of Modelica.Math that are read."""
 FLANGES = _connector("Flange_a") + _connector("Flange_b")
 CONTENTS = {
     "Modelica": "import Modelica.Units.SI;",
@@ -45,16 +57,26 @@ CONTENTS = {
         "constant Real D2R=0.017453292519943295; constant Real R2D=57.29577951308232;"
     ),
     "Modelica.Units.SI": " ".join(f'type {name} = Real(unit="{unit}");' for name, unit in UNITS.items()),
-    "Modelica.Units.NonSI": 'type Angle_deg = Real(unit="deg");',
+    "Modelica.Units.NonSI": (
+        'type Angle_deg = Real(unit="deg"); type AngularVelocity_rpm = Real(unit="rev/min"); '
+        'type Temperature_degC = Real(unit="degC");'
+    ),
     "Modelica.Units.Conversions": (
         "function from_deg input Real degree; output Real radian; algorithm radian := degree*0.017453292519943295; "
         "end from_deg;"
     ),
+    "Modelica.Math": " ".join(
+        f"function {name} input Real u; output Real y; algorithm y:={name}(u); end {name};"
+        for name in FUNCTIONS.split()
+    ),
     "Modelica.Blocks.Interfaces": "connector RealInput = input Real; connector RealOutput = output Real;",
+    "Modelica.Thermal.HeatTransfer.Interfaces": _connector("HeatPort_a") + _connector("HeatPort_b"),
     "Modelica.Mechanics.Rotational.Interfaces": FLANGES,
     "Modelica.Mechanics.Translational.Interfaces": FLANGES,
     MULTIBODY: "import Cv = Modelica.Units.Conversions; import C = Modelica.Constants;",
     f"{MULTIBODY}.Interfaces": " ".join(map(_connector, ("Frame_a", "Frame_b", "Frame"))),
+    planar.LIBRARY: "import Modelica.Units.SI; import MB = Modelica.Mechanics.MultiBody; ",
+    f"{planar.LIBRARY}.Interfaces": " ".join(map(_connector, ("Frame_a", "Frame_b", "Frame"))),
     f"{MULTIBODY}.Types": (
         "type GravityTypes = enumeration(NoGravity, UniformGravity, PointGravity); "
         "type RotationTypes = enumeration(RotationAxis, TwoAxesVectors, PlanarRotationSequence); "
@@ -67,6 +89,33 @@ CONTENTS = {
 """Contents of each package besides the classes that are read."""
 
 
+def _written() -> dict[str, str]:
+    """Return classes that consist of other classes, or of equations, as text on one line, by path."""
+    texts = {}
+    for file in sorted((Path(__file__).parent / "classes").glob("*.mo")):
+        text = re.sub(r"//.*", "", file.read_text(encoding="utf-8"))
+        for match in re.finditer(r"^(?:model|block) (\w+)$(.*?)^end \1;", text, re.MULTILINE | re.DOTALL):
+            body = " ".join(match[2].split())
+            texts[f"{file.stem}.{match[1]}"] = (
+                f"model {match[1]} constant Boolean {MADE_OF}=true; {body} end {match[1]};"
+            )
+    return texts
+
+
+WRITTEN = _written()
+"""Text of the classes that consist of other classes, or of equations, by path."""
+
+
+def _needed(text: str) -> list[str]:
+    """Return the paths of the classes whose names occur in a text, or in that of a class that does."""
+    named = {path: path.rpartition(".")[2] for path in (*CLASSES, *WRITTEN)}
+    words, before = {"World", *re.findall(r"\w+", text)}, 0
+    while len(words) > before:
+        before = len(words)
+        words.update(*(re.findall(r"\w+", body) for path, body in WRITTEN.items() if named[path] in words))
+    return [path for path, name in named.items() if name in words]
+
+
 def _quiet(item: Class) -> str:
     """Return the declarations of the parameters without effect that a class does not declare itself."""
     labels = [(name, kind) for kind, names in SEEN.items() for name in names.split()]
@@ -75,39 +124,49 @@ def _quiet(item: Class) -> str:
     for name, kind in labels:
         base, bracket, size = kind.partition("[")
         if name not in item.parameters:
-            made.append(f"parameter {base} {name}{bracket}{size};")
+            made.append(f"parameter {base} {name}{bracket}{size}{'=false' if name == 'useHeatPort' else ''};")
     return " ".join(made)
 
 
 def _class(path: str, item: Class) -> str:
     name = path.rpartition(".")[2]
-    domain = item.axis or path.split(".")[2]
-    ports = [f"{MULTIBODY}.Interfaces.Frame_{frame[-1]} {frame};" for frame in item.frames]
-    ports += [f"Modelica.Mechanics.{domain}.Interfaces.Flange_a {flange};" for flange in item.flanges]
-    a, *b = item.frames or item.flanges
-    equations = [f"{a}.{ACROSS}={b[0]}.{ACROSS}; {a}.{THROUGH}+{b[0]}.{THROUGH}=0;" if b else f"{a}.{ACROSS}=0;"]
+    domain = item.axis or "".join(path.split(".")[2:3])
+    interfaces = f"{planar.LIBRARY if path.startswith(planar.LIBRARY) else MULTIBODY}.Interfaces"
+    ports = [f"{interfaces}.Frame_{'b' if frame[-1] == 'b' else 'a'} {frame};" for frame in item.frames]
+    ports += [f"{item.domain(path, flange)}.Interfaces.Flange_a {flange};" for flange in item.flanges]
+    ports += [f"Modelica.Thermal.HeatTransfer.Interfaces.HeatPort_a {port};" for port in item.heated]
+    a, *b = *item.frames, *item.flanges, *item.heated
+    equations = [f"{a}.{ACROSS}={other}.{ACROSS};" for other in b]
+    equations.append(f"{'+'.join(f'{end}.{THROUGH}' for end in (a, *b))}=0;" if b else f"{a}.{ACROSS}=0;")
     if item.axis:
         ports += [
-            f"Modelica.Mechanics.{domain}.Interfaces.Flange_a {flange} if useAxisFlange;"
-            for flange in ("axis", "support")
+            f"Modelica.Mechanics.{domain}.Interfaces.Flange_a {flange} if {item.axis_switch};"
+            for flange in (item.axis_port, "support")
         ]
         equations.append(
-            f"if useAxisFlange then axis.{ACROSS}=support.{ACROSS}; axis.{THROUGH}+support.{THROUGH}=0; end if;"
+            f"if {item.axis_switch} then {item.axis_port}.{ACROSS}=support.{ACROSS}; "
+            f"{item.axis_port}.{THROUGH}+support.{THROUGH}=0; end if;"
         )
     if item.support:
         ports.append(f"Modelica.Mechanics.{domain}.Interfaces.Flange_b support if useSupport;")
         equations.append(f"if useSupport then support.{ACROSS}=0; end if;")
+    if item.heats:
+        ports.append("Modelica.Thermal.HeatTransfer.Interfaces.HeatPort_a heatPort if useHeatPort;")
+        equations.append(f"if useHeatPort then heatPort.{ACROSS}=0; end if;")
+    for port in item.outputs:
+        ports.append(f"Modelica.Blocks.Interfaces.RealOutput {port};")
+        equations.append(f"{port}=0;")
     for port, size, _ in item.inputs:
         ports.append(f"Modelica.Blocks.Interfaces.RealInput {port}{f'[{size}]' if size > 1 else ''};")
     for state, size in (*item.states, *item.accelerations):
         ports.append(f"Real {state}{f'[{size}]' if size > 1 else ''};")
-        equations.append(f"der({state})={'{0,0,0}' if size > 1 else '0'};")
+        equations.append(f"der({state})={f'zeros({size})' if size > 1 else '0'};")
     tag = f'constant String {TAG}="{path}";'
     body = f"{item.declared}{_quiet(item)} {' '.join(ports)}"
     return f"model {name} {tag} {body} equation {' '.join(equations)} end {name};"
 
 
-def whole(text: str, within: str) -> str:
+def whole(text: str, within: str, beside: Mapping[str, str] | None = None) -> str:
     """Return a user's text among the classes of the library, with its lines where they were.
 
     It comes as early as it can, as no line may be added before it, and the compiler fails at mistakes far to the right.
@@ -115,10 +174,16 @@ def whole(text: str, within: str) -> str:
     Args:
         text: the text, without its ``within``.
         within: path of the package that it stands in; empty: it stands outside of all.
+        beside: texts of other classes of that package, by full name.
     """
     rooms = {path: [content] for path, content in CONTENTS.items()}
-    for path, item in CLASSES.items():
-        rooms.setdefault(path.rpartition(".")[0], []).append(_class(path, item))
+    for path in (*CLASSES, *WRITTEN):
+        rooms.setdefault(path.rpartition(".")[0], [])
+    for path, content in (beside or {}).items():
+        rooms.setdefault(path.rpartition(".")[0], []).append(content)
+    for path in _needed(" ".join((text, *(beside or {}).values()))):
+        content = WRITTEN[path] if path in WRITTEN else _class(path, CLASSES[path])
+        rooms.setdefault(path.rpartition(".")[0], []).append(content)
     rooms["Modelica.SIunits"] = [*rooms["Modelica.Units.SI"]]
     rooms.setdefault(within, []).insert(0, text)
 

@@ -1,6 +1,8 @@
 """Values of the flat model: numbers, and expressions of its parameters as text."""
 
 import math
+import re
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import casadi as ca
@@ -43,6 +45,8 @@ class Values:
         """Those of them that are parameters of the user's."""
         self.without: list[str] = []
         self.numbers: dict[str, float] = {}
+        self.defined: Callable[[str], Any] = lambda _: None
+        """Function that returns the tree of what defines a variable, None for nothing."""
 
     def of(self, name: str, attribute: str = "binding") -> Nested:
         """Return the value of a variable, or its start value, an expression of full names; arrays are lists."""
@@ -54,6 +58,12 @@ class Values:
         self.kept[key] = None
         variable = self.variables[name]
         tree, sizes = variable[attribute], variable["dims"]
+        if tree is None and attribute == "binding" and variable["variability"] == "Empty":
+            if sizes:
+                return self.entries_of(name, sizes, key)
+            tree = self.defined(name)
+            if tree is None:
+                raise ModelError(f"'{name}' is a variable, and a value must be an expression of parameters")
         if tree is None and attribute == "binding":
             if name in self.required:
                 raise ModelError(f"'{name}' has no value, and the library has no default for it: give one")
@@ -68,6 +78,30 @@ class Values:
                 value = [value] * size
         self.kept[key] = value
         return value
+
+    def entries_of(self, name: str, sizes: list[int], key: str) -> Nested:
+        """Return the values of the entries of a variable that is an array, each of which has its own definition."""
+        if len(sizes) != 1:
+            raise ModelError(f"'{name}' is a variable with several indices, which is not read")
+        self.kept[key] = [self.signal(f"{name}[{index}]") for index in range(1, sizes[0] + 1)]
+        return self.kept[key]
+
+    def signal(self, name: str) -> Nested:
+        """Return the value of a scalar variable, or of an entry, by what defines it.
+
+        Raises:
+            ModelError: nothing does, or it depends on itself.
+        """
+        key = f"{name} defined"
+        if key not in self.kept:
+            tree = self.defined(name)
+            if tree is None:
+                raise ModelError(f"'{name}' is a variable, and a value must be an expression of parameters")
+            self.kept[key] = None
+            self.kept[key] = self.value(tree)
+        if self.kept[key] is None:
+            raise ModelError(f"'{name}' depends on itself")
+        return self.kept[key]
 
     def value(self, tree: Any) -> Nested:
         """Return the value of a tree of the compiler.
@@ -104,6 +138,8 @@ class Values:
             case "BuiltinCall" if item["function"] in CALLS:
                 arguments = ", ".join(text(self.value(entry)) for entry in item["args"])
                 return f"{CALLS[item['function']]}({arguments})"
+            case "FunctionCall" if (name := _function(item["name"]["name"])) in CALLS.values():
+                return f"{name}({text(self.value(item['args'][0]))})"
             case "FunctionCall" if item["name"]["name"].endswith("Conversions.from_deg"):
                 return f"deg({text(self.value(item['args'][0]))})"
         label = item.get("function") or item.get("op") or kind if isinstance(item, dict) else kind
@@ -126,7 +162,10 @@ class Values:
             return name.rpartition(".")[2]  # an item of an enumeration
         variable = self.variables[name]
         if variable["variability"] == "Empty":
-            raise ModelError(f"'{name}' is a variable, and a value must be an expression of parameters")
+            index = [sub["Index"]["value"] for sub in item["subscripts"] if "Index" in sub]
+            if len(index) == len(item["subscripts"]) == 1:
+                return self.signal(f"{name}[{index[0]}]")
+            return self.signal(name) if not variable["dims"] else self.of(name)
         value = self.of(name)
         indices: list[int] = []
         for subscript in item["subscripts"]:
@@ -165,11 +204,27 @@ class Values:
             raise ValueRangeError(f"'{value}' is {result}: give a finite number")
         return result
 
+    def in_numbers(self, value: Value) -> str:
+        """Return a value as a formula of ``time`` and numbers."""
+        if not isinstance(value, str):
+            return repr(value)
+        names = Expression(value).names - {"time"}
+        known = {name: self.in_numbers(self.texts[name]) for name in names}
+        return re.sub(
+            r"(?<![\w.])[A-Za-z_][\w.]*", lambda match: f"({known[match[0]]})" if match[0] in known else match[0], value
+        )
+
     def number_of(self, path: str) -> float:
         """Return the number that a scalar is, by its full name."""
         if path not in self.numbers:
             self.numbers[path] = self.number(self.texts[path])
         return self.numbers[path]
+
+
+def _function(name: str) -> str:
+    """Return the name of a function of Modelica.Math, empty for another one."""
+    package, _, leaf = name.rpartition(".")
+    return leaf if package == "Modelica.Math" else ""
 
 
 def _is_expression(item: str) -> bool:
@@ -193,6 +248,11 @@ def joined(sign: str, a: Nested, b: Nested) -> Nested:
         if sign not in {"+", "-", "*", "/"} or (sign == "/" and isinstance(b, list)):
             raise ModelError(f"the operation {sign} of arrays is not read")
         if isinstance(a, list) and isinstance(b, list):
+            if sign == "*" and len(a) == len(b) and not any(isinstance(item, list) for item in (*a, *b)):
+                total: Nested = 0.0
+                for one, other in zip(a, b, strict=True):
+                    total = joined("+", total, joined("*", one, other))
+                return total
             if sign == "*" or len(a) != len(b):
                 raise ModelError(f"the operation {sign} of arrays is not read")
             return [joined(sign, one, other) for one, other in zip(a, b, strict=True)]

@@ -1,0 +1,125 @@
+"""Classes of Modelica.Mechanics.Rotational and Translational that are read: parameters with defaults, and ports."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from mbfmu.model.modelica.interface import Class, states
+
+PAIR = ("flange_a", "flange_b")
+SUPPORT = "parameter Boolean useSupport=false; "
+FRICTION = "parameter Real {table}[:,2]={default}; parameter Real peak=1; "
+CLUTCH = FRICTION.format(table="mu_pos", default="[0,0.5]") + "parameter Real cgeo=1; parameter Real fn_max; "
+BACKLASH = "parameter Real c=1e5; parameter Real d=0; parameter Real b=0; parameter Real phi_rel0=0; "
+WHEEL: dict[str, Any] = {"flanges": ("flangeR", "flangeT"), "sliding": ("flangeT",)}
+GEAR_SUPPORTS = "parameter Boolean useSupportR=false; parameter Boolean useSupportT=false; "
+HELD: dict[str, Any] = {"flanges": PAIR, "support": True, "rigid": True}
+STOPPED = (
+    "parameter Real m; parameter Real L=0; parameter Real smax; parameter Real smin; parameter Real fexp; "
+    "parameter Real F_prop; parameter Real F_Coulomb; parameter Real F_Stribeck; parameter Real v_small=1e-3; "
+)
+
+
+def _relative(at: str, rate: str, effort: str) -> dict[str, Any]:
+    return {
+        "states": states(f"{at}_rel {rate}_rel"),
+        "accelerations": states("a_rel"),
+        "flanges": PAIR,
+        "outputs": (effort,),
+    }
+
+
+def _mass(declared: str, at: str, rate: str) -> Class:
+    return Class(declared, states=states(f"{at} {rate}"), accelerations=states("a"), flanges=PAIR, rigid=True)
+
+
+def _components(at: str, rate: str, effort: str) -> dict[str, Class]:
+    """Return the components that both domains have, by the letters of coordinate, rate and effort."""
+    relative, zero = _relative(at, rate, effort), f"parameter Real {at}_rel0=0; "
+    return {
+        "Fixed": Class(f"parameter Real {at}0=0; ", flanges=("flange",)),
+        "Spring": Class(f"parameter Real c; {zero}", **relative),
+        "Damper": Class("parameter Real d; ", **relative),
+        "SpringDamper": Class(f"parameter Real c; parameter Real d; {zero}", **relative),
+        "RelativeStates": Class(**{**relative, "outputs": ()}),
+        "Brake": Class(CLUTCH + SUPPORT, inputs=(("f_normalized", 1, "1"),), outputs=(effort,), **HELD),
+    }
+
+
+def _sources(title: str, at: str, rate: str, effort: str, unit: str) -> dict[str, Class]:
+    """Return the sources of a domain; title: Torque or Force."""
+    single: dict[str, Any] = {"flanges": ("flange",), "support": True}
+    direction = f"parameter Boolean {title}Direction=true; "
+    speed = f"{SUPPORT}parameter Real {effort}_nominal; parameter Real {rate}_nominal; {direction}"
+    step = f"{SUPPORT}parameter Real step{title}; parameter Real offset{title}; parameter Real startTime=0; "
+    filtered = f"{SUPPORT}parameter Boolean exact=false; parameter Real f_crit=50; "
+    return {
+        title: Class(SUPPORT, inputs=((effort, 1, unit),), **single),
+        f"{title}2": Class(inputs=((effort, 1, unit),), flanges=PAIR),
+        f"Constant{title}": Class(f"{SUPPORT}parameter Real {effort}_constant; ", **single),
+        f"{title}Step": Class(step, **single),
+        f"LinearSpeedDependent{title}": Class(speed, **single),
+        f"QuadraticSpeedDependent{title}": Class(speed, **single),
+        "ConstantSpeed": Class(f"{SUPPORT}parameter Real {rate}_fixed; ", states=states(at), **single),
+        "Position": Class(filtered, inputs=((f"{at}_ref", 1, ""),), **single),
+        "Speed": Class(filtered, inputs=((f"{rate}_ref", 1, ""),), states=states(at), **single),
+        "Accelerate": Class(SUPPORT, inputs=(("a_ref", 1, ""),), states=states(f"{at} {rate}"), **single),
+    }
+
+
+def _sensors(title: str, at: str, rate: str, effort: str) -> dict[str, Class]:
+    """Return the sensors of a domain; title: Torque or Force."""
+    lone: dict[str, Any] = {"flanges": ("flange",), "shows": True}
+    between: dict[str, Any] = {"flanges": PAIR, "shows": True}
+    place = "Angle" if at == "phi" else "Position"
+    return {
+        f"{place}Sensor": Class(outputs=(at,), **lone),
+        "SpeedSensor": Class(outputs=(rate,), **lone),
+        "AccSensor": Class(outputs=("a",), **lone),
+        f"Rel{place}Sensor": Class(outputs=(f"{at}_rel",), **between),
+        "RelSpeedSensor": Class(outputs=(f"{rate}_rel",), **between),
+        "RelAccSensor": Class(outputs=("a_rel",), **between),
+        f"{title}Sensor": Class(outputs=(effort,), rigid=True, **between),
+        "PowerSensor": Class(outputs=("power",), rigid=True, **between),
+        "MultiSensor": Class(outputs=("power", rate, effort), rigid=True, **between),
+    }
+
+
+def _classes() -> Iterator[tuple[str, Class]]:
+    turning = _relative("phi", "w", "tau")
+    rotational = _components("phi", "w", "tau") | {
+        "Inertia": _mass("parameter Real J; ", "phi", "w"),
+        "Disc": Class("parameter Real deltaPhi=0; ", flanges=PAIR, rigid=True),
+        "ElastoBacklash": Class(BACKLASH, **turning),
+        "ElastoBacklash2": Class(BACKLASH, **turning),
+        "Clutch": Class(CLUTCH, inputs=(("f_normalized", 1, "1"),), **turning),
+        "BearingFriction": Class(FRICTION.format(table="tau_pos", default="[0,1]") + SUPPORT, **HELD),
+        "IdealGear": Class("parameter Real ratio; " + SUPPORT, flanges=PAIR, support=True),
+        "IdealPlanetary": Class("parameter Real ratio; ", flanges=("sun", "carrier", "ring")),
+        "IdealGearR2T": Class("parameter Real ratio; " + GEAR_SUPPORTS, **WHEEL),
+        "IdealRollingWheel": Class("parameter Real radius; " + GEAR_SUPPORTS, **WHEEL),
+    }
+    gap = "parameter Real c; parameter Real d; parameter Real s_rel0=0; parameter Real n=1; "
+    translational = _components("s", "v", "f") | {
+        "Mass": _mass("parameter Real m; parameter Real L=0; ", "s", "v"),
+        "Rod": Class("parameter Real L; ", flanges=PAIR, rigid=True),
+        "ElastoGap": Class(gap, **_relative("s", "v", "f")),
+        "SupportFriction": Class(FRICTION.format(table="f_pos", default="[0,1]") + SUPPORT, **HELD),
+        "MassWithStopAndFriction": _mass(STOPPED, "s", "v"),
+    }
+    for domain, components, letters, unit in (
+        ("Rotational", rotational, ("Torque", "phi", "w", "tau"), "N.m"),
+        ("Translational", translational, ("Force", "s", "v", "f"), "N"),
+    ):
+        for package, items in (
+            ("Components", components),
+            ("Sources", _sources(*letters, unit)),
+            ("Sensors", _sensors(*letters)),
+        ):
+            for name, item in items.items():
+                path = f"Modelica.Mechanics.{domain}.{package}.{name}"
+                yield path, replace(item, heats=package == "Components" and item.flanges == PAIR)
+
+
+ONE_DIMENSIONAL = dict(_classes())
+"""Classes that are read, by path."""
