@@ -135,12 +135,6 @@ MISTAKES = {
         ),
         r"line 8: 'torque': resolveInFrame frame_resolve is not read; use world or frame_b",
     ),
-    "value in the world": (
-        CART.replace("WorldTorque torque;", "WorldTorque torque(torque={1,2,3});").replace(
-            "  connect(turn, torque.torque);\n", ""
-        ),
-        r"line 8: 'torque\.torque' has a value: connect it to an input of the model",
-    ),
     "formula": (
         CART.replace("Force force;", "Force force(f=2*push);").replace("  force.f = push;\n", ""),
         r"line \d: 'push' is a variable",

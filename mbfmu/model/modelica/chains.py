@@ -52,7 +52,7 @@ class Shifted:
         return end, shift
 
     def join(self, a: str, b: str, shift: Value) -> None:
-        """Join two flanges: the coordinate of b is that of a and a shift."""
+        """Connect two flanges: the coordinate of b is that of a and a shift."""
         (one, of_a), (other, of_b) = self.root(a), self.root(b)
         if one == other:
             return
@@ -136,7 +136,7 @@ class Chains:
         return self.elements[name].kind.rpartition(".")[2]
 
     def join_rigid(self) -> None:
-        """Join the flanges of rigid elements, and those that are held to the ground."""
+        """Connect the flanges of rigid elements, and those that are held to the ground."""
         for name, element in self.elements.items():
             kind = self.kind(name)
             if kind == "Fixed":
@@ -239,7 +239,7 @@ class Chains:
             item = rest.plus(self.solved[name[1:]], item.terms[name])
 
     def solve_links(self) -> None:
-        """Solve each gear for the coordinate of a flange without mass, or couple the axes that it has."""
+        """Put what gears make of flanges without mass in place of these, or couple the axes of a gear."""
         couplings = []
         for name, element in self.elements.items():
             kind = self.kind(name)
