@@ -18,7 +18,8 @@ import numpy as np
 import mbfmu
 from examples.report import Array, Curves, Found, Panel, Row, present
 
-MODEL, TIP = "arm6", "link6.frame_b"
+MODEL = "arm6"
+TIP = "link6.frame_b"
 LENGTHS = tuple(f"link{k}.r[1]" for k in range(1, 7))
 OFF = (2e-3, np.radians(0.2))
 """Largest errors of a length, m, and of a zero, rad."""

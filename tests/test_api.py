@@ -187,6 +187,8 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "system": ([1], None, 3.0, b"x"),
     "source": ([1], None, 3.0),
     "stop": (*NUMBERS, None),
+    "profiles": ("x", 1.5, None),
+    "correlations": (3, "x", [1]),
     "step": NUMBERS,
     "tolerance": NUMBERS,
     "period": NUMBERS,

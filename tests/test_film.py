@@ -12,7 +12,7 @@ from test_browser import CHROMIUM, SWITCHES, browser, opened  # noqa: F401 - a f
 import mbfmu
 from mbfmu.errors import UsageError
 from mbfmu.show.viewer import Page
-from mbfmu.show.viewer.film import RATES, Sample, mp4, write_film
+from mbfmu.show.viewer.film import RATES, FilmSample, mp4, write_film
 
 STOP = 0.12
 
@@ -35,7 +35,7 @@ def box(data: bytes, path: str) -> bytes:
 
 
 def test_the_tables_of_a_video_lead_to_its_pictures() -> None:
-    samples = [Sample(bytes([k]) * (10 + k), k % 3 == 0) for k in range(7)]
+    samples = [FilmSample(bytes([k]) * (10 + k), k % 3 == 0) for k in range(7)]
     data = mp4(samples, b"head", (64, 48), 25)
     assert [kind for kind, *_ in boxes(data)] == ["ftyp", "moov", "mdat"]
     table = "moov/trak/mdia/minf/stbl/"

@@ -92,7 +92,7 @@ def test_a_changed_model_makes_its_pictures_stale_and_no_others(copy: Path) -> N
     assert stale(copy) == set()
     model = copy / "models" / "crane.py"
     model.write_text(model.read_text(encoding="utf-8").replace("200.0", "201.0"), encoding="utf-8")
-    assert stale(copy) == {"crane.gif", "demo.png", "coupled/crane.png", "view.png", "workspace.png"}
+    assert stale(copy) == {"crane.gif", "demo.png", "coupled/crane.png", "sweep.png", "view.png", "workspace.png"}
 
 
 def test_a_picture_that_was_not_made_is_stale(copy: Path) -> None:

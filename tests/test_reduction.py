@@ -291,7 +291,8 @@ def test_matrices_are_reduced_by_the_command_with_a_notice(tmp_path: Path, call:
 
 @pytest.mark.parametrize(("words", "message"), [
     ("--interface rot", "no node set 'rot'; did you mean 'root'"), ("--interface root --modes -1", "modes = -1"),
-    ("--interface root --interface root", "root is there twice"), ("--interface root --averaged tip", "not an interface"),
+    ("--interface root --interface root", "root is there twice"),
+    ("--interface root --averaged tip", "not an interface"),
     ("--interface root=1,2", "three finite numbers"), ("--interface root --nu 0.5", "nu = 0.5"),
     ("--interface root --E nan", "E = nan"), ("--interface root --mass bar.inp", "--mass and --nodes"),
     ("--interface root -o body.txt", "must end in .npz"), ("--interface root --plot body.txt", "a figure ends in"),

@@ -90,7 +90,7 @@ class Signals:
                     f"the output '{entry}' is not read: it must be a joint's coordinate or velocity, as hinge.phi"
                 )
             else:
-                yield f"the output '{entry}' is left out: it is no coordinate or rate of a joint"
+                yield f"the output '{entry}' is left out: it is not a coordinate or rate of a joint"
 
     def source(self, port: str, unit: str) -> str:
         """Return the entry of the model's inputs that a component's input gets; empty if it is bound to a value.

@@ -131,7 +131,7 @@ def _pictures(html: Path, times: Sequence[float], rate: float, ending: str, tell
             chunks, head, fault = shown.evaluate("() => endFilm()")
             if fault:
                 raise MbfmuError(f"Chromium makes no .mp4 film: {fault}; write a .gif file")
-            samples = [Sample(base64.b64decode(data), key) for data, key in chunks]
+            samples = [FilmSample(base64.b64decode(data), key) for data, key in chunks]
             return mp4(samples, base64.b64decode(head), (WIDTH, HEIGHT), rate)
     except Error as error:
         raise MbfmuError(f"the film is not made: {' '.join(str(error).split())[:300]}") from None
@@ -150,7 +150,7 @@ def _gif(drawn: Sequence[str], rate: float) -> bytes:
 
 
 @dataclass(frozen=True)
-class Sample:
+class FilmSample:
     """A picture of a video, as it is encoded.
 
     Args:
@@ -162,7 +162,7 @@ class Sample:
     key: bool
 
 
-def mp4(samples: Sequence[Sample], head: bytes, size: tuple[int, int], rate: float) -> bytes:
+def mp4(samples: Sequence[FilmSample], head: bytes, size: tuple[int, int], rate: float) -> bytes:
     """Return H.264 pictures in the order of their times as an .mp4 file (ISO/IEC 14496-12 and 14496-15).
 
     Args:

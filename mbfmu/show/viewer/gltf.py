@@ -31,7 +31,7 @@ MAGIC, VERSION, JSON, BINARY = 0x46546C67, 2, 0x4E4F534A, 0x004E4942
 KINDS = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 
 
-class Document:
+class GltfDocument:
     """A glTF document that grows: its JSON, and its buffer."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ def glb_of(scene: Mapping[str, Any]) -> bytes:
     Args:
         scene: as `scene_of` makes it.
     """
-    document, dim = Document(), scene["dim"]
+    document, dim = GltfDocument(), scene["dim"]
     times = _numbers(scene["times"], "<f8")
     poses = _numbers(scene["poses"]).reshape(len(times), len(scene["bodies"]), 3 if dim == 2 else 7)
     r, turns = _motion(poses)
