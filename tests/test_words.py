@@ -46,7 +46,7 @@ AVOIDED = {
     r"places?": (20, 145),
     r"alone": (8, 108),
     r"efforts?": (9, 121),
-    r"pictures?": (15, 75),
+    r"pictures?": (15, 87),
     r"anew": (0, 1),
     r"mend(s|ed)?": (0, 4),
     r"equal steps": (4, 4),
