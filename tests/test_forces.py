@@ -711,6 +711,7 @@ def test_every_force_of_the_library_is_tested_here() -> None:
     elsewhere |= {"AffineThruster", "ConstantForce"}  # tests/test_combined_axes.py
     elsewhere |= {"Tyre"}  # tests/test_tyre.py
     elsewhere |= {"BoxDrag"}  # tests/test_rope.py
+    elsewhere |= {"CartesianSpringDamper", "PointGravity"}  # tests/test_axes_elements.py, test_modelica_bodies.py
     found = {name: getattr(model, name) for name in model.__all__}
     kinds = {name: kind for name, kind in found.items() if isinstance(kind, type)}
     contacts = AxisContact | FrameContact  # tests/test_contacts.py

@@ -135,7 +135,7 @@ def test_parameters_are_told_from_noisy_efforts_as_well_as_their_covariance_says
 def test_what_has_no_base_parameters_is_refused() -> None:
     with pytest.raises(UsageError, match="has constraints"):
         mbfmu.base_parameters("slider_crank")
-    with pytest.raises(UsageError, match="is no system"):
+    with pytest.raises(UsageError, match="is not a system"):
         mbfmu.base_parameters("dc_motor")
     with pytest.raises(UsageError, match="gaps or dry friction"):
         mbfmu.base_parameters("slider_crank_friction")

@@ -274,7 +274,7 @@ def test_a_fine_surface_is_made_coarser_at_corners_of_its_own() -> None:
     ("given", "reason"),
     [
         ({"edge": None}, "no node set 'edge'"),
-        ({"p": (0.0, float("nan"), 0.0)}, "place of 'p'"),
+        ({"p": (0.0, float("nan"), 0.0)}, "position of 'p'"),
         ({"root": None, "root_1": (0.0, 0.0, 0.0)}, "two points with stresses have one name"),
         ({"a b": (0.0, 0.0, 0.0)}, "cannot name a point"),
     ],
@@ -341,4 +341,4 @@ def test_the_command_writes_the_points_and_says_where_they_are(
     assert read_modal(body).surface is None
     found = call(*how, "--stress", "top=1,2", cwd=tmp_path)
     assert found.status
-    assert "the place of 'top' must be three finite numbers" in found.stderr
+    assert "the position of 'top' must be three finite numbers" in found.stderr

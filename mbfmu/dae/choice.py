@@ -105,7 +105,7 @@ class CoordinateChoice:
             moving = {one[group_of[path]] for path in inside} - {0}
             if not moving:
                 raise UsageError(
-                    f"coordinates '{self}': '{name}' is fixed to the world, so that its place has no "
+                    f"coordinates '{self}': '{name}' is fixed to the world, so that its position has no "
                     "coordinates; leave it out"
                 )
             result |= moving
