@@ -6,7 +6,7 @@ are: sums of c_i p_i with N c = 0, or products of powers p_i^c_i with (N / p) c 
 of them are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -126,7 +126,9 @@ def _words(
         if all(powers) and stays(p * np.exp(steps)):
             return tuple(_product(row, called) for row in powers), True
     # sums: a step along N
-    sums = tuple(_sum(row, called) for row in _complement(rows * scale[group]))
+    sums = tuple(
+        sum_in_words(zip(called, row.tolist(), strict=True), SHARE, 4) for row in _complement(rows * scale[group])
+    )
     return sums, stays(p + MOVED * np.sum(rows / np.abs(rows).max(axis=1, keepdims=True), axis=0))
 
 
@@ -181,11 +183,17 @@ def _product(exponents: Sequence[int], names: Sequence[str]) -> str:
     return "/".join(["*".join(parts[True]) or "1", *parts[False]])
 
 
-def _sum(row: Array, names: Sequence[str]) -> str:
-    """Return a sum, such as ``a + 0.5 b``."""
+def sum_in_words(terms: Iterable[tuple[str, float]], same: float, digits: int) -> str:
+    """Return a sum, such as ``a + 0.5 b``.
+
+    Args:
+        terms: names and factors, of which those of 0 are left out; the first that is not has the factor 1.
+        same: difference of a factor from 1 or -1 that is round-off.
+        digits: significant digits of the factors.
+    """
     text = ""
-    for name, factor in zip(names, row.tolist(), strict=True):
+    for name, factor in terms:
         if factor:
-            size = "" if abs(abs(factor) - 1) < SHARE else f"{abs(factor):.4g} "
+            size = "" if abs(abs(factor) - 1) < same else f"{abs(factor):.{digits}g} "
             text += f" {'-' if factor < 0 else '+'} {size}{name}" if text else name
     return text

@@ -19,13 +19,11 @@ import numpy as np
 
 import mbfmu
 from mbfmu.base.described import takes
-from mbfmu.base.formats import is_table
 from mbfmu.base.result import Result, matching, noise, selection
 from mbfmu.base.units import Display, display_of, shown_unit
 from mbfmu.errors import MbfmuError, UsageError
 from mbfmu.fmi.reading import parse_fmu
 from mbfmu.model import Model
-from mbfmu.model.library import is_fmu
 from mbfmu.prepared.prepare import prepare_run
 from mbfmu.prepared.settings import RunSettings
 from mbfmu.run.inputs import courses, formulas
@@ -34,10 +32,14 @@ from mbfmu.show.plot import plot_result
 from mbfmu.show.viewer import (
     RUN,
     STOP,
+    Look,
     Page,
     PageArguments,
+    kind_of,
     model_and_looks,
+    motion_of_result,
     name_of,
+    page_of,
     read_result,
     values_of_both,
     view,
@@ -62,11 +64,15 @@ class Told(NamedTuple):
         result: the run.
         facts: what was run, by what it is.
         values: name, value, SI unit and meaning of each parameter, start value and input.
+        model: the model that was run; None: an FMU, or a recorded run.
+        looks: solids fixed to its bodies.
     """
 
     result: Result
     facts: Mapping[str, str]
     values: Sequence[tuple[str, Any, str, str]]
+    model: Model | None = None
+    looks: tuple[Look, ...] = ()
 
 
 @takes(ReportArguments)
@@ -90,7 +96,7 @@ def report(request: ReportArguments) -> Page:
             chosen=matching(tuple(request.show), run.result.names),
             display=display_of(request.display) or run.result.display,
         )
-        picture, why = _picture(request, result, title)
+        picture, why = _picture(request, run, result, title)
     for item in heard:
         warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
     notices = dict.fromkeys([*(str(item.message) for item in heard), *result.notices])
@@ -118,13 +124,14 @@ def _run(request: ReportArguments) -> Told:
     label = name_of(source) if isinstance(source, Model | Result) else os.fspath(source)
     how: dict[str, Any] = {name: getattr(request, name) for name in RUN}
     end = STOP if request.stop is None else request.stop
-    if isinstance(source, Result) or is_table(label):
+    kind = kind_of(source)
+    if kind == "run":
         if wrong := [name for name, value in {"stop": request.stop, **how}.items() if value]:
             raise UsageError(f"'{label}' is a run already: leave {', '.join(wrong)} out")
         result = source if isinstance(source, Result) else read_result(label)
         facts = {"what": "a recorded run", **({} if isinstance(source, Result) else _file(label))}
         return Told(result, {**facts, **_steps(result)}, ())
-    if not isinstance(source, Model) and is_fmu(source):
+    if kind == "fmu":
         result = simulate(label, end, values=request.values, progress=request.progress, **how)
         fmu = parse_fmu(label, ("2.0", "3.0"), ("cs", "me"))
         facts = {
@@ -139,7 +146,8 @@ def _run(request: ReportArguments) -> Told:
         ]
         return Told(result, facts, values)
     reading: dict[str, Any] = {"values": request.values, "free": tuple(request.free), "robot": request.robot}
-    model, _ = model_and_looks(source, reading)
+    assert not isinstance(source, Result)
+    model, looks = model_and_looks(source, reading)
     result = simulate(model, end, progress=request.progress, **how)
     run: RunSettings = replace(request, values=None)
     outline = prepare_run(model, run, formulas(courses(request.inputs, request.input_hold))).outline
@@ -152,7 +160,7 @@ def _run(request: ReportArguments) -> Told:
     signals = (*outline.parameters, *outline.start_values)
     values = [(item.name, item.value, item.unit, item.description) for item in signals]
     values += [(item.name, item.start, item.unit, item.description) for item in outline.inputs]
-    return Told(result, facts, values)
+    return Told(result, facts, values, model, looks)
 
 
 def _file(path: str) -> dict[str, str]:
@@ -196,17 +204,17 @@ def _made() -> dict[str, str]:
     }
 
 
-def _picture(request: ReportArguments, result: Result, title: str) -> tuple[Page | None, str]:
+def _picture(request: ReportArguments, run: Told, result: Result, title: str) -> tuple[Page | None, str]:
     """Return the page of the mechanism, or None and the reason why there is none."""
-    source, model = request.source, request.model
-    packed = not isinstance(source, Model | Result) and is_fmu(source)
-    if not (packed or isinstance(source, Result) or (not isinstance(source, Model) and is_table(os.fspath(source)))):
-        model = source
     reading: dict[str, Any] = {"values": request.values, "free": tuple(request.free), "robot": request.robot}
-    if packed:
-        reading["values"] = values_of_both(model, reading)
+    if kind_of(request.source) == "fmu":
+        reading["values"] = values_of_both(request.model, reading)
     try:
-        return view(result, model=model, title=title, up=request.up, deformation=request.deformation, **reading), ""
+        if run.model:  # which is read already
+            motion = motion_of_result(result, title, request.up, run.model, run.looks)
+            return page_of(motion, title, f"{result.time[-1]:g} s", request.deformation), ""
+        look: dict[str, Any] = {"title": title, "up": request.up, "deformation": request.deformation}
+        return view(result, model=request.model, **look, **reading), ""
     except MbfmuError as error:
         return None, f"There is no picture: {error}"
 

@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.analysis.identifiability import sum_in_words
 from mbfmu.analysis.identification.excitation import Excitation, exciting
 from mbfmu.analysis.identification.regressor import Regressor
 from mbfmu.base.arguments import checked
@@ -66,7 +67,11 @@ class BaseParameters:
     @property
     def combinations(self) -> tuple[str, ...]:
         """Each combination in words, such as ``link1.J_33 + link2.J_33 + 4 link2.m``."""
-        return tuple(_sum(row, self.regressor.names, k) for row, k in zip(self.matrix, self.columns, strict=True))
+        found = []
+        for row, first in zip(self.matrix.tolist(), self.columns, strict=True):
+            terms = list(zip(self.regressor.names, row, strict=True))
+            found.append(sum_in_words([terms.pop(first), *terms], ALONE, 6))
+        return tuple(found)
 
     @property
     def unidentifiable(self) -> tuple[str, ...]:
@@ -158,13 +163,3 @@ def reduced(of: Regressor, seed: int) -> BaseParameters:
     efforts = stacked(of.efforts, q, v, a) - stacked(of.rest, q, v, a)
     beta: Array = np.linalg.lstsq(scaled[:, columns], efforts.ravel(), rcond=None)[0] / sizes[columns]
     return BaseParameters(of, tuple(columns.tolist()), K, beta, singular)
-
-
-def _sum(row: Array, names: Sequence[str], first: int) -> str:
-    """Return a combination in words, beginning with the parameter that stands for it."""
-    text = names[first]
-    for k in np.flatnonzero(row).tolist():
-        if k != first:
-            size = "" if abs(abs(row[k]) - 1) < ALONE else f"{abs(row[k]):.6g} "
-            text += f" {'-' if row[k] < 0 else '+'} {size}{names[k]}"
-    return text

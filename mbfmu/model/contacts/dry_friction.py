@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 import casadi as ca
 
-from mbfmu.errors import ValueRangeError
-from mbfmu.model.component import Value, factors, law, quantity
+from mbfmu.model.combined import CombinedAxes
+from mbfmu.model.component import Value, law, quantity
 from mbfmu.model.contacts.contact import AxesContact, AxisContact, Friction
 from mbfmu.model.frame import SX
 from mbfmu.model.joints import Prismatic, Revolute
@@ -77,7 +77,7 @@ class TranslationalDryFriction(AxisDryFriction):
 
 
 @dataclass(frozen=True)
-class AxesDryFriction(AxesContact):
+class AxesDryFriction(CombinedAxes, AxesContact):
     """Dry friction that sticks along a combination of axes, ``s = sum ratio_k s_k``: a clutch or a brake.
 
     Args:
@@ -88,32 +88,17 @@ class AxesDryFriction(AxesContact):
         peak: largest friction while it sticks over that of a speed of 0.
     """
 
-    joints: tuple[str, ...] = ()
-    ratios: tuple[Value, ...] = factors((), "ratios of the joints")
     sliding: Value = law(0.0, "N.m or N", "size of the friction as a formula of v and time", "v")
     peak: Value = quantity(1.0, "1", "largest friction while it sticks over that of a speed of 0", min=1)
     parts: ClassVar[tuple[str, ...]] = ()
     rubs: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.joints) != len(self.ratios):
-            raise ValueRangeError(
-                f"{self.name}.ratios = {self.ratios} must be {len(self.joints)} ratios, one for each joint"
-            )
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        return self.joints
-
     def frictions(self, p: Any, s: tuple[SX, ...], v: tuple[SX, ...]) -> tuple[Friction, ...]:
         def size(speed: SX) -> SX:
             return ca.fmax(0, p.sliding(v=speed))
 
-        def combined(items: tuple[SX, ...]) -> SX:
-            return sum((ratio * item for ratio, item in zip(p.ratios, items, strict=True)), ca.SX(0))
-
-        return (Friction(combined(v), lambda speed, _: size(speed), lambda _: p.peak * size(ca.SX(0)), combined(s)),)
+        slip, slide = self.combined(p, v), self.combined(p, s)
+        return (Friction(slip, lambda speed, _: size(speed), lambda _: p.peak * size(ca.SX(0)), slide),)
 
 
 @dataclass(frozen=True)

@@ -1,45 +1,24 @@
 """Forces on combinations of the axes of several joints: tendons, and the drives that pull on them."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 
-from mbfmu.errors import ValueRangeError
-from mbfmu.model.component import Component, Input, Value, factors, quantity, state
+from mbfmu.model.combined import CombinedAxes
+from mbfmu.model.component import Input, Value, quantity, state
 from mbfmu.model.forces.stop import NO_LIMIT, AxisStop, check_limits
 from mbfmu.model.frame import SX
 
 
 @dataclass(frozen=True)
-class AxesForce(Component):
+class AxesForce(CombinedAxes):
     """Base of efforts along a linear combination of axes: with ``s = sum ratio_k s_k``, axis k takes ``ratio_k f``.
 
     Args:
-        joints: names of the joints, in the same system; the first motion of each is its axis.
-        ratios: one for each joint, a number that is fixed when exported, or an expression of parameters.
+        joints, ratios: the combination, see `CombinedAxes`.
     """
-
-    joints: tuple[str, ...] = ()
-    ratios: tuple[Value, ...] = factors((), "ratios of the joints")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.joints) != len(self.ratios):
-            raise ValueRangeError(
-                f"{self.name}.ratios = {self.ratios} must be {len(self.joints)} ratios, one for each joint"
-            )
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """Return the names of the joints, in the same system."""
-        return self.joints
-
-    def combined(self, p: Any, of_axes: Sequence[SX]) -> SX:
-        """Return the combination of a value of each axis."""
-        return sum((ratio * item for ratio, item in zip(p.ratios, of_axes, strict=True)), ca.SX(0))
 
     def potential(self, p: Any, s: SX) -> SX:
         """Return the potential energy, J, for the combination s."""

@@ -87,7 +87,12 @@ class Ends:
 
     def efforts_of(self, tendon: str) -> tuple[float, float] | None:
         """Return the limits of what all actuators put on a tendon."""
-        return (self.tendons[tendon] if tendon in self.tendons else self.spatial[tendon]).efforts
+        return self.every_tendon[tendon].efforts
+
+    @property
+    def every_tendon(self) -> Mapping[str, Tendon | SpatialTendon]:
+        """Return fixed and spatial tendons."""
+        return {**self.tendons, **self.spatial}
 
 
 def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends: Ends) -> Actuators:
@@ -239,7 +244,7 @@ def _acted(
                 return {}, "", f"on a {ends.joints[joint].kind} joint"
             return {joint: gear}, "", ""
         case "tendon":
-            tendon = known(reader, element, on, {**ends.tendons, **ends.spatial}, "tendon")
+            tendon = known(reader, element, on, ends.every_tendon, "tendon")
             if tendon in ends.spatial:
                 check_path(reader, ends.spatial[tendon])
                 return {ROPE + tendon: gear}, "", ""
@@ -261,8 +266,8 @@ def _inherited(
         limits = settings.limits(reader, stated, f"joint '{target}'", "range", "limited")
         if ends.joints[target].kind == "hinge" and limits:
             unit = settings.angle  # MuJoCo converts the range of no other joint
-    elif on == "tendon" and target in {**ends.tendons, **ends.spatial}:
-        stated, unit = (ends.tendons[target] if target in ends.tendons else ends.spatial[target]).element, 1.0
+    elif on == "tendon" and target in ends.every_tendon:
+        stated, unit = ends.every_tendon[target].element, 1.0
     else:
         message = f"actuator '{name}' with inheritrange acts on neither a joint nor a tendon: give a ctrlrange"
         raise reader.error(element, ModelError(message))

@@ -18,7 +18,7 @@ from mbfmu.model.joints import Prismatic, Revolute
 from mbfmu.model.modelica.chain_laws import LAWS, LINKS, MASSES, MOTIONS, ON_MASSES, RIGID, Combination
 from mbfmu.model.modelica.elements import ModelicaComponent
 from mbfmu.model.modelica.library import CLASSES
-from mbfmu.model.modelica.linear import LinearForm, added, times
+from mbfmu.model.modelica.linear import LinearForm, added, inverse, times
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals
 from mbfmu.model.modelica.values import path_of
@@ -172,7 +172,7 @@ class Chains:
             elif kind in MASSES:
                 self.add_mass(element, self.axes[root][0])
             if kind in MASSES:
-                self.keep_starts(element, f"{name}.centre")
+                self.keep_starts(element, self.coordinate(f"{name}.centre"))
 
     def make_joint(self, element: ModelicaComponent, kind: str) -> None:
         """Make the joint of an axis, and the body that it carries."""
@@ -204,18 +204,20 @@ class Chains:
         scope, name = self.placed(element, [joint])
         rotor: Any = RotationalRotor if "Rotational" in element.kind else TranslationalRotor
         more = {} if rotor is RotationalRotor else {"ratio": 1.0}
-        leaf = joint.removeprefix(f"{scope}.") if scope else joint
         self.made.components.append(
-            (scope, rotor(name, joint=leaf, J=element.value(MASSES[self.kind(element.name)]), **more))
+            (
+                scope,
+                rotor(name, joint=self.within(scope, joint), J=element.value(MASSES[self.kind(element.name)]), **more),
+            )
         )
 
-    def keep_starts(self, element: ModelicaComponent, end: str) -> None:
-        """Keep the start values of an element whose coordinate is that of a flange."""
+    def keep_starts(self, element: ModelicaComponent, along: LinearForm) -> None:
+        """Keep the start values of an element whose coordinate is a combination of axes."""
         for label, _ in CLASSES[element.kind].states:
             element.scope = ""
             value = element.start(label)
             if value is not None:
-                self.begins.append((label.removesuffix("_rel"), self.coordinate(end), value))
+                self.begins.append((label.removesuffix("_rel"), along, value))
 
     def coordinate(self, end: str) -> LinearForm:
         """Return the coordinate of a flange: of sets of flanges that no axis has, by their first ones."""
@@ -256,7 +258,7 @@ class Chains:
                 couplings.append((element, total))
                 continue
             factor = total.terms.pop(free)
-            self.solved[free[1:]] = total.times(times(-1.0, ("/", 1.0, factor)))
+            self.solved[free[1:]] = total.times(times(-1.0, inverse(factor)))
         for element, total in couplings:
             total = self.resolved(total)
             if not total.terms:
@@ -281,7 +283,7 @@ class Chains:
 
     @staticmethod
     def within(scope: str, path: str) -> str:
-        """Return the path of a joint as a component of a system names it."""
+        """Return a path as a component of a system names it; what is not in the system keeps its path."""
         return path.removeprefix(f"{scope}.") if scope else path
 
     def placed(self, element: ModelicaComponent, joints: list[str]) -> tuple[str, str]:
@@ -290,8 +292,7 @@ class Chains:
         scope = ".".join(parts[0] for parts in zip(*owners, strict=False) if len(set(parts)) == 1) if owners else ""
         path = path_of(element.name)
         element.scope = scope
-        inside = not scope or path.startswith(f"{scope}.")
-        return scope, (path.removeprefix(f"{scope}.") if inside and scope else path).replace(".", "_")
+        return scope, self.within(scope, path).replace(".", "_")
 
     def combination(self, element: ModelicaComponent, ends: dict[str, float]) -> Combination | None:
         """Return the combination of axes that an element acts along, None if nothing moves.
@@ -345,14 +346,8 @@ class Chains:
             elif along is not None:
                 self.made.components += [(along.scope, item) for item in LAWS[kind](element, along)]
         if CLASSES[element.kind].flanges[:2] == ("flange_a", "flange_b") and not CLASSES[element.kind].rigid:
-            for label, _ in CLASSES[element.kind].states:
-                element.scope = ""
-                value = element.start(label)
-                if value is not None:
-                    both = self.coordinate(f"{element.name}.flange_b").plus(
-                        self.coordinate(f"{element.name}.flange_a"), -1.0
-                    )
-                    self.begins.append((label.removesuffix("_rel"), both, value))
+            a, b = (self.coordinate(f"{element.name}.{end}") for end in ("flange_a", "flange_b"))
+            self.keep_starts(element, b.plus(a, -1.0))
 
     @staticmethod
     def port(element: ModelicaComponent) -> tuple[str, str]:
@@ -388,7 +383,7 @@ class Chains:
                     for joint, factor in total.terms.items():
                         if joint != unknown[0]:
                             rest = added(rest, times(factor, known[joint, label]), -1.0)
-                    known[unknown[0], label] = times(rest, ("/", 1.0, total.terms[unknown[0]]))
+                    known[unknown[0], label] = times(rest, inverse(total.terms[unknown[0]]))
                 elif len(unknown) > 0:
                     later.append((label, total, value))
             if len(later) == len(left):

@@ -1,34 +1,30 @@
-"""LinearForm combinations of named coordinates, with numbers or expressions as factors."""
+"""Linear combinations of named coordinates, with numbers or expressions as factors."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from mbfmu.model.component import Value
 from mbfmu.model.modelica.values import joined
 
-Factor: TypeAlias = Value | tuple[str, Value, Value]
-"""A value, or an operation on two."""
 
-
-def reduced(item: Factor) -> Value:
-    """Return the value that a factor is."""
-    if not isinstance(item, tuple):
-        return item
-    sign, a, b = item
-    if isinstance(a, float) and isinstance(b, float):
-        return {"+": a + b, "*": a * b}[sign] if sign != "/" else a / b
-    result: Value = joined(sign, a, b)
-    return result
-
-
-def times(a: Factor, b: Factor) -> Value:
+def times(a: Value, b: Value) -> Value:
     """Return a product."""
-    return reduced(("*", reduced(a), reduced(b)))
+    return a * b if isinstance(a, float) and isinstance(b, float) else _joined("*", a, b)
+
+
+def inverse(a: Value) -> Value:
+    """Return the reciprocal."""
+    return 1.0 / a if isinstance(a, float) else _joined("/", 1.0, a)
 
 
 def added(a: Value, b: Value, factor: Value = 1.0) -> Value:
     """Return ``a + factor*b``."""
-    return reduced(("+", a, times(factor, b)))
+    more = times(factor, b)
+    return a + more if isinstance(a, float) and isinstance(more, float) else _joined("+", a, more)
+
+
+def _joined(sign: str, a: Value, b: Value) -> Value:
+    result: Value = joined(sign, a, b)
+    return result
 
 
 @dataclass(frozen=True)

@@ -108,10 +108,7 @@ def accelerations_of_axes(robot: Robot, start: Mapping[str, float]) -> tuple[lis
     mobility = mobility_of(robot, start)
     names = [name for name, joint in robot.joints.items() if joint.kind in AXIAL]
     axial = mobility.follow[[mobility.column[f"{name} 0"] for name in names]]
-    whole = np.zeros((axial.shape[1],) * 2)
-    for where, inverse in mobility.blocks:
-        whole[np.ix_(where, where)] = inverse
-    return names, np.array(axial @ whole @ axial.T)
+    return names, np.array(axial @ mobility.inverse @ axial.T)
 
 
 @dataclass(frozen=True)
@@ -135,6 +132,14 @@ class Mobility:
     follow: Array
     blocks: tuple[tuple[npt.NDArray[np.int64], Array], ...]
 
+    @property
+    def inverse(self) -> Array:
+        """Return the inverse mass matrix of the rates that mimic no other."""
+        whole = np.zeros((self.follow.shape[1],) * 2)
+        for where, block in self.blocks:
+            whole[np.ix_(where, where)] = block
+        return whole
+
     def along(self, combination: Mapping[str, float]) -> Array:
         """Return the rate of a combination of axes per rate that mimics no other."""
         return sum((ratio * self.follow[self.column[f"{name} 0"]] for name, ratio in combination.items()),
@@ -155,13 +160,13 @@ class Mobility:
 
     def loaded(self, rows: Sequence[tuple[Array, float]]) -> "Mobility":
         """Return the mobility with masses that move along, each given as a row of its speed and its size, kg."""
-        inverse = np.zeros((self.follow.shape[1],) * 2)
-        for where, block in self.blocks:
-            inverse[np.ix_(where, where)] = block
+        if not rows:
+            return self
+        inverse = self.inverse
         for row, mass in rows:  # Sherman and Morrison
             way = inverse @ row
             inverse -= np.outer(way, way) * mass / (1 + mass * (row @ way))
-        return replace(self, blocks=((np.arange(len(inverse)), inverse),)) if rows else self
+        return replace(self, blocks=((np.arange(len(inverse)), inverse),))
 
     def eased_by(self, joint: str) -> float:
         """Return the acceleration of a joint by a unit effort on it, the mean of those of its rates."""

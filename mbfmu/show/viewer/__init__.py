@@ -139,14 +139,14 @@ def view(request: ViewArguments) -> Page:
     reading: dict[str, Any] = {"values": request.values, "free": tuple(request.free), "robot": request.robot}
     name = request.title or name_of(source)
     label = name if isinstance(source, Model | Result) else os.fspath(source)
-    recorded = isinstance(source, Result) or is_table(label)
-    packed = not isinstance(source, Model | Result) and is_fmu(source)
+    kind = kind_of(source)
+    recorded, packed = kind == "run", kind == "fmu"
     if request.live:
         return _live(request, name, label, recorded or packed, reading)
     if tuple(request.pull):
         raise UsageError("`pull` is for a page that computes: live=True, or --live")
     if request.mode is not None:
-        if isinstance(source, Result) or recorded or packed:
+        if recorded or packed:
             raise UsageError(f"'{label}' is not a model: modes are those of a model")
         how = {**how, "at": request.at, "up": request.up}
         alien = {"stop": stop, "model": model}
@@ -252,6 +252,15 @@ def values_of_both(
         return None
     known = model_and_looks(model, {**reading, "values": None})[0].values()
     return {name: value for name, value in (reading["values"] or {}).items() if name in known}
+
+
+def kind_of(source: Model | Result | str | os.PathLike[str]) -> str:
+    """Return what a page shows: ``model``, ``fmu``, or ``run`` for a recorded one."""
+    if isinstance(source, Model):
+        return "model"
+    if isinstance(source, Result) or is_table(os.fspath(source)):
+        return "run"
+    return "fmu" if is_fmu(source) else "model"
 
 
 def name_of(source: Model | Result | str | os.PathLike[str]) -> str:

@@ -89,9 +89,7 @@ def write_film(
     times = [min(page.stop, begin + k * speed / rate) for k in range(count)]
     with tempfile.TemporaryDirectory() as folder:
         html = page.write(Path(folder) / "page.html")
-        with ThreadPoolExecutor(
-            1
-        ) as apart:  # as notebooks have an event loop in theirs, beside which playwright refuses
+        with ThreadPoolExecutor(1) as apart:  # a notebook's thread has an event loop, beside which playwright refuses
             pictures = apart.submit(_pictures, html, times, rate, ending, tell).result()
     return write_aside(Path(path), pictures)
 

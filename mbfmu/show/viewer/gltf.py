@@ -14,12 +14,11 @@ import numpy.typing as npt
 from scipy.spatial.transform import Rotation
 
 import mbfmu
+from mbfmu.fmu.picture import COLOURS
 from mbfmu.show.viewer.looks import revolved, solid
 
 Array = npt.NDArray[np.float64]
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c564b")
-"""Colours of bodies, as pages have them."""
 ROLES = {"steel": "#c9ced4", "joint": "#33383e", "ground": "#8d9299"}
 """Colours of what is no body, as pages have them."""
 FLOAT, UNSIGNED = 5126, 5125
