@@ -63,8 +63,8 @@ def piles(peer: str) -> Start:
     return started
 
 
-def stewart() -> Start:
-    """Return MuJoCo's start of the Stewart platform."""
+def stewart(peer: str) -> Start:
+    """Return the start of the Stewart platform of a peer."""
     import mbfmu
     from mbfmu.model import System
 
@@ -72,9 +72,9 @@ def stewart() -> Start:
     assert isinstance(system, System)
 
     def started() -> float:
-        from benchmarks.peers import mujoco_stewart
+        from importlib import import_module
 
-        return mujoco_stewart.run(system, H, STEPS)[0]
+        return float(import_module(f"benchmarks.peers.{peer}_stewart").run(system, H, STEPS)[0])
 
     return started
 
@@ -97,7 +97,7 @@ def cables() -> Start:
 STARTS: dict[tuple[str, str], Callable[[], Start]] = {
     **{(model, "mbfmu"): partial(ours, model) for model in ("pile", "stewart", "flexible_pendulum")},
     **{("pile", peer): partial(piles, peer) for peer in ("mujoco", "exudyn", "drake")},
-    ("stewart", "mujoco"): stewart,
+    **{("stewart", peer): partial(stewart, peer) for peer in ("mujoco", "drake")},
     ("flexible_pendulum", "exudyn"): cables,
 }
 """By model and program; each imports what its clock leaves out."""
