@@ -162,7 +162,7 @@ CASES = (
     ),
     Case("pendulum", "pendulum", 1e-13, (projected(1e-2), gauss(5e-3, 4)), coordinates=OWN),
     Case("pendulum_long", "pendulum", 1e-9, (projected(1e-2), gauss(1e-2, 4)), coordinates=OWN),
-    Case("rolling_disk_lean", "rolling_disk", 1e-12, (projected(2e-3), radau(1e-3)), coordinates=OWN),
+    Case("rolling_disk_lean", "rolling_disk", 2e-11, (projected(2e-3), radau(1e-3)), coordinates=OWN),
 )
 
 
