@@ -47,6 +47,17 @@ def test_the_estimate_is_the_true_error_within_a_factor_of_ten(name: str, settin
     assert 0.1 < run.error.value / true < 10
 
 
+@pytest.mark.parametrize(
+    ("name", "stop"),
+    [("slider_crank_clearance", 0.5), ("woodpecker", 1.0), ("cam_follower", 1.0), ("disk_with_stop", 1.0)],
+)
+@pytest.mark.filterwarnings("ignore::mbfmu.errors.ResultWarning")
+def test_the_estimate_includes_what_impacts_make_of_errors(name: str, stop: float) -> None:
+    """By a run with a tenth of the step."""
+    true, run = true_error(name, stop, {"step": 1e-3}, {"step": 1e-4})
+    assert 0.1 < run.error.value / true < 10
+
+
 def test_the_estimate_falls_with_the_square_of_the_step_in_a_method_of_order_two() -> None:
     run = mbfmu.simulate("pendulum", 4.0, step=0.02, stepper="rattle", error_samples=1)
     halved = mbfmu.simulate("pendulum", 4.0, step=0.01, stepper="rattle", error_samples=1)

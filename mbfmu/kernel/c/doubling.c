@@ -27,7 +27,7 @@ static struct memory aside(const struct memory *m, double *status) {
     return own;
 }
 
-/* End the shadow, as after an event; the next one waits for a time that grows with the run. */
+/* End the shadow; the next one waits for a time that grows with the run. */
 static void abandon(struct memory *m) {
     if (!shadowed(m)) return;
     double *const e = m->errors;
@@ -69,19 +69,29 @@ static void enter(double t, const double *x, const double *p, double part, int s
     e[E_LAST + scale] = e[E_STEPS];
 }
 
+#ifdef SWITCHED
+static int shadow_step(const struct call *c, int halves, double *x, struct memory *own);
+#else
+/* Let the shadow at x take the step c, in halves or not. */
+static int shadow_step(const struct call *c, int halves, double *x, struct memory *own) {
+    struct call step = *c;
+    step.x = x;
+    const int code = reach(&step, halves, own);
+    if (code == OK) memcpy(x, own->x, sizeof(double) * MAPPED);
+    return code;
+}
+#endif
+
 /* Let the shadow take the step c, which the motion has taken to x1 in halves or not. Where the motion is made of halves, the
  * shadow goes in whole steps instead. */
 static void follow_with_shadow(const struct call *c, const double *x1, int halves, struct memory *m) {
     double *const e = m->errors, status[S_SIZE];
     if (!(e[E_LENGTH] > 0)) begin_shadow(c, e);
     struct memory own = aside(m, status);
-    struct call step = *c;
-    step.x = e + E_SHADOW;
-    if (reach(&step, !halves, &own) != OK) {
+    if (shadow_step(c, !halves, e + E_SHADOW, &own) != OK) {
         abandon(m);
         return;
     }
-    memcpy(e + E_SHADOW, own.x, sizeof(double) * MAPPED);
     e[E_DONE] += 1;
     const double part = (halves ? 1 : 1 << ORDER) / ((1 << ORDER) - 1.0);
     double length = 1;

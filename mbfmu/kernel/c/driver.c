@@ -40,8 +40,8 @@ static int step_in_parts(const struct call *c, long long k, long long n, double 
         *now = m->x;
         m->x = before;
         keep_change(m);
-        if (code == OK) accompany(&at, *now, 0, m);
-        else abandon(m);
+        at.h = small;
+        accompany(&at, *now, 0, m);
         if (code == EVENT) {
             status[S_TIME] = c->t + (dt + small);
             return EVENT;
@@ -152,8 +152,9 @@ static int try_step(const struct call *c, const struct span *s, int last, struct
     } else {
         way->done = last && whole ? s->H : way->done + small;
         m->status[S_SUBSTEPS] += 1;
-        if (whole) accompany(c, m->x, !ESTIMATE_ORDER, m);
-        else abandon(m);
+        struct call taken = *c;
+        taken.h = small;
+        accompany(&taken, m->x, !ESTIMATE_ORDER, m);
         if (!whole) return EVENT;
         way->past = excess > LITTLE ? excess : LITTLE;
         if (small < m->status[S_LEAST_STEP]) m->status[S_LEAST_STEP] = small;

@@ -43,8 +43,9 @@ MBFMU_EXPORT double mbfmu_error(const double *e, int n, const double *usual, dou
         const double size = SLIGHT_RANGE * fmax(fabs(row[R_LEAST]), fabs(row[R_GREATEST]));
         if (i >= 2 * n) scale[i] = fmax(row[R_GREATEST] - row[R_LEAST], SMALL * usual[i - 2 * n]);
         relative[i] = error > 0 ? error / fmax(scale[i], size) : 0;
-        if (n <= i && i < 2 * n) relative[i] = fmin(relative[i], PASSING * relative[i - n]);
-        if (amounts) amounts[i] = error;
+        const double most = n <= i && i < 2 * n ? PASSING * relative[i - n] : INFINITY;
+        if (amounts) amounts[i] = error * (relative[i] > most ? most / relative[i] : 1);
+        relative[i] = fmin(relative[i], most);
         if (relative[i] > largest || isnan(error)) {
             largest = isnan(error) ? INFINITY : relative[i];
             *worst = i;

@@ -23,11 +23,10 @@ static inline void begin_passage(struct passage *e, struct call *at, double h_ma
 /* Find the guards, and modes anew where an input has jumped. */
 static inline int settle_passage(struct passage *e, const struct call *at, double *now, struct memory *m) {
     const int settled = e->settled;
-    int jumped = 0, code = OK;
+    int jumped, code = OK;
     e->settled = 0;
     if (settled) watch(at, now, 0, e->guards, m);
     else code = settle_jump(at, now, e->guards, &jumped, m);
-    if (jumped) abandon(m);
     return code;
 }
 
@@ -53,6 +52,39 @@ static int pass_event(struct passage *e, const struct call *at, double begun, do
     *guard = fallen;
     return MANY_EVENTS;
 }
+
+#ifdef MEASURED
+#define SHADOWED_EVENTS 100 /* most events of a shadow in a step of the motion */
+
+/* Let the shadow at x take the step c, in halves or not, from event to event of its own. */
+static int shadow_step(const struct call *c, int halves, double *x, struct memory *own) {
+    double inputs[NU + 1], length, guard, done = 0;
+    struct call at = {x, inputs, c->du, c->p, c->t, own->usual};
+    struct passage passage;
+    int code = EVENT;
+    begin_passage(&passage, &at, own->usual, own);
+    own->stops = 0;
+    while (code == EVENT && done < c->h) {
+        if (passage.events == SHADOWED_EVENTS) return MANY_EVENTS;
+        const double begun = at.t = c->t + done;
+        struct call step = at;
+        step.h = c->h - done;
+        inputs_after(c, done, inputs);
+        code = settle_passage(&passage, &at, x, own);
+        if (code == OK) code = reach(&step, halves, own);
+        if (code == OK) code = look(&step, halves, 0, &length, own);
+        if (code != OK && code != EVENT) return code;
+        memcpy(x, own->x, sizeof(double) * MAPPED);
+        if (code == OK) break;
+        done += length;
+        at.t = c->t + done;
+        inputs_after(c, done, inputs);
+        code = pass_event(&passage, &at, begun, x, &guard, own);
+        if (code == OK) code = EVENT;
+    }
+    return code == EVENT ? OK : code;
+}
+#endif
 #else
 struct passage {
     int none;
