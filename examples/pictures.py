@@ -167,6 +167,11 @@ PICTURES = (
     Picture("examples/synthesis.png", "examples/synthesis.py"),
     Picture("examples/slew.png", "examples/slew.py"),
     Picture("examples/predictive.png", "examples/predictive.py", ("models/cart_pendulum.toml",)),
+    Picture(
+        "examples/grading.png",
+        "examples/grading.py",
+        ("examples/predictive.py", "models/cart_pendulum.toml", *EXCAVATOR),
+    ),
     Picture("examples/estimation.png", "examples/estimation.py", ("models/cart_pendulum.toml",)),
     Picture("examples/calibration.png", "examples/calibration.py", ("models/arm6.py",)),
     Picture("swing.png", "examples/swing.py", ("models/two_link.py",)),

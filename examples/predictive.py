@@ -23,6 +23,7 @@ from fmpy.fmi2 import FMU2Slave
 
 import mbfmu
 from examples.report import Array, Curves, Found, Panel, Row, present
+from mbfmu.model import System
 
 MODEL = "cart_pendulum"
 FORCE = "rail.f"
@@ -86,16 +87,16 @@ class Controller:
 
 
 @contextmanager
-def plant(folder: Path) -> Iterator[tuple[FMU2Slave, dict[str, int]]]:
-    """Give the FMU of the cart, ready to step, and the references of its variables by name."""
-    path = mbfmu.export(mbfmu.load(MODEL, BEGIN), folder / f"{MODEL}.fmu", backend="native", step=1e-3)
+def plant(model: System, folder: Path, step: float = 1e-3) -> Iterator[tuple[FMU2Slave, dict[str, int]]]:
+    """Give the FMU of a model, ready to step, and the references of its variables by name."""
+    path = mbfmu.export(model, folder / f"{model.name}.fmu", backend="native", step=step)
     description = fmpy.read_model_description(str(path))
-    unzipped = fmpy.extract(str(path), str(folder / MODEL))
+    unzipped = fmpy.extract(str(path), str(folder / model.name))
     slave = FMU2Slave(
         guid=description.guid,
         unzipDirectory=unzipped,
         modelIdentifier=description.coSimulation.modelIdentifier,
-        instanceName="cart",
+        instanceName=model.name,
     )
     slave.instantiate()
     try:
@@ -113,7 +114,7 @@ def controlled(stop: float = STOP) -> tuple[Array, Array, int]:
     """Return the states at the instants, shape (n + 1, 4), the forces between them, (n,), and all iterations."""
     controller = Controller()
     states, forces = [], []
-    with tempfile.TemporaryDirectory() as folder, plant(Path(folder)) as (slave, reference):
+    with tempfile.TemporaryDirectory() as folder, plant(mbfmu.load(MODEL, BEGIN), Path(folder)) as (slave, reference):
         shown = [reference[name] for name in STATES]
         for k in range(round(stop / PERIOD)):
             states.append(slave.getReal(shown))

@@ -19,6 +19,7 @@ from examples import (
     closed_loop,
     design,
     estimation,
+    grading,
     hits,
     lane_change,
     optimal_control,
@@ -37,7 +38,9 @@ from mbfmu.model import Block, Sampled, System
 from mbfmu.model.library import known_models
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES = (rolling, robot, design, hits, swing, synthesis, lane_change, slew, predictive, estimation, calibration)
+EXAMPLES = (
+    rolling, robot, design, hits, swing, synthesis, lane_change, slew, predictive, grading, estimation, calibration,
+)  # fmt: skip
 """Those with a table and a figure."""
 
 
@@ -204,6 +207,19 @@ def test_a_prediction_by_the_equations_swings_the_pole_of_the_fmu_up_within_the_
     assert np.abs(states[:, 0]).max() <= predictive.RAIL + 5e-3  # a step of 50 ms predicts so well
     assert np.sin(states[0, 1]) == pytest.approx(-1.0)
     assert np.sin(states[-1, 1]) > 0.99
+
+
+@pytest.mark.further
+def test_a_prediction_keeps_the_bucket_on_a_line_that_pi_controllers_leave_in_the_same_time() -> None:
+    controller, stop = grading.Controller(), 1.0
+    line = controller.line
+    drawn, beside = grading.predictive(controller, stop), grading.own(controller, grading.DURATION)
+    s, theirs = line.x - drawn.tip[:, 0], beside.time < stop
+    assert np.abs(drawn.tip[:, 1] - line.y).max() < 1e-3
+    assert np.abs(drawn.angle - line.turned(s)).max() < 1e-3
+    assert s[-1] > 0.35 * grading.LENGTH
+    assert np.abs(drawn.commands).max() <= grading.LIMIT
+    assert np.abs(beside.tip[theirs, 1] - line.y).max() > 20e-3
 
 
 def test_a_kalman_filter_that_sees_the_cart_estimates_the_pole_as_well_as_it_claims() -> None:
