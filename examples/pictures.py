@@ -8,6 +8,7 @@ import ast
 import hashlib
 import io
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -111,7 +112,7 @@ PICTURES = (
     figure("life"),
     figure("loops", SOLIDS, "models/slider_crank.py"),
     figure("quantities", "models/slider_crank.py"),
-    figure("sprung"),
+    figure("sprung", "docs/forces.md"),
     Picture(
         "crane.gif",
         "examples/animation.py",
@@ -220,10 +221,12 @@ def code(text: str) -> str:
 
 
 def sources_hash(picture: Picture, root: Path = ROOT) -> str:
-    """Return the hash of all sources of a picture; of a Python file its `code` counts."""
+    """Return the hash of all sources of a picture; of a Python file its `code` counts, of a page its Python files."""
     found = hashlib.sha256(picture.command.encode())
     for name in picture.sources:
         text = (root / name).read_text(encoding="utf-8")
+        if name.endswith(".md"):
+            text = "".join(re.findall(r"^```python title=.*?^```", text, re.DOTALL | re.MULTILINE))
         found.update(f"\n{name}\n{code(text) if name.endswith('.py') else text}".encode())
     return found.hexdigest()
 

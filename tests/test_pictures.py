@@ -43,7 +43,7 @@ def test_figures_that_explain_are_small_and_suit_dark_pages() -> None:
 
 
 def needed(script: str) -> Iterator[str]:
-    """Yield the paths of the models that a script names, and of the scripts it imports."""
+    """Yield the paths of the models and pages that a script names, and of the scripts it imports."""
     models = {name: path.relative_to(ROOT).as_posix() for name, path in known_models().items()}
     tree = ast.parse((ROOT / script).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
@@ -51,6 +51,8 @@ def needed(script: str) -> Iterator[str]:
             yield from (models[item.value] for item in node.args if isinstance(item, ast.Constant))
         elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MODEL":
             yield models[ast.literal_eval(node.value)]
+        elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAGE":
+            yield ast.literal_eval(node.value)
         elif isinstance(node, ast.Dict):
             named = zip(node.keys, node.values, strict=True)
             yield from (
@@ -93,6 +95,15 @@ def test_a_changed_model_makes_its_pictures_stale_and_no_others(copy: Path) -> N
     model = copy / "models" / "crane.py"
     model.write_text(model.read_text(encoding="utf-8").replace("200.0", "201.0"), encoding="utf-8")
     assert stale(copy) == {"crane.gif", "demo.png", "coupled/crane.png", "sweep.png", "view.png", "workspace.png"}
+
+
+def test_a_changed_file_of_a_page_makes_its_figure_stale_and_changed_prose_does_not(copy: Path) -> None:
+    page = copy / "docs" / "forces.md"
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("# Springs", "# All springs"), encoding="utf-8")
+    assert stale(copy) == set()
+    page.write_text(text.replace("s_unstretched=1.0", "s_unstretched=1.1"), encoding="utf-8")
+    assert stale(copy) == {"figures/sprung.svg"}
 
 
 def test_a_picture_that_was_not_made_is_stale(copy: Path) -> None:

@@ -1,34 +1,26 @@
 """Figure: a mass between a spring along a line and a spring on the axis of its joint, and its motion."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import mbfmu
 from examples.figures.style import BLUE, GREY, INK, ORANGE, PALE, arrow, blank, panels
-from mbfmu.model import Body, FixedTranslation, Prismatic, Spring, System, TranslationalSpring, World, connect
+from mbfmu.model import Model
 
 STOP = 1.0
-SPRUNG = System(
-    name="sprung",
-    planar=True,
-    components=(
-        World(g=0.0),
-        Prismatic("rail", n=(1, 0), s=0.1, v=0.0),
-        Body("mass", m=2.0, I_33=0.01),
-        FixedTranslation("wall", r=(-1.0, 0.0)),
-        Spring("line", c=150.0, s_unstretched=1.0),
-        TranslationalSpring("axis", joint="rail", c=50.0),
-    ),
-    connections=(
-        connect("world.frame_b", "rail.frame_a"),
-        connect("rail.frame_b", "mass.frame_a"),
-        connect("world.frame_b", "wall.frame_a"),
-        connect("wall.frame_b", "line.frame_a"),
-        connect("line.frame_b", "mass.frame_a"),
-    ),
-)
-"""The file of the page on forces."""
+PAGE = "docs/forces.md"
+
+
+def sprung(folder: Path) -> Model:
+    """Return the model that the page on forces shows; its file is written to a folder."""
+    file, page = folder / "sprung.py", (Path(__file__).parents[2] / PAGE).read_text(encoding="utf-8")
+    text = page.partition('```python title="sprung.py"\n')[2].partition("```\n")[0]
+    file.write_text(text, encoding="utf-8")
+    return mbfmu.load(file)
 
 
 def spring(axes: Axes, start: float, end: float, y: float, colour: str) -> None:
@@ -40,7 +32,8 @@ def spring(axes: Axes, start: float, end: float, y: float, colour: str) -> None:
 
 def draw() -> Figure:
     """Return the figure."""
-    run = mbfmu.simulate(SPRUNG, STOP, output_interval=STOP / 200)
+    with tempfile.TemporaryDirectory() as folder:
+        run = mbfmu.simulate(sprung(Path(folder)), STOP, output_interval=STOP / 200)
     figure, (sheet, plot) = panels(1, 2, (8.2, 2.5), gridspec_kw={"width_ratios": (1.2, 1)})
     blank(sheet, (-1.25, 0.75), (-0.55, 0.65))
     s = float(run["rail.s"][0]) + 0.1  # apart enough to be seen

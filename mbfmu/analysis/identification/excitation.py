@@ -120,13 +120,21 @@ def exciting(
         gradient = sum(part @ rows for part, rows in zip(np.vsplit(by_motion, 3), bases, strict=True))
         return float(-2 * np.log(singular).sum()), np.asarray(gradient).ravel()
 
-    # what is left to the bounds, in parts of them: positions below and above, rates, accelerations
+    # the parts of the bounds that a motion takes, shape (bounds, n): positions above and below, rates, accelerations
+    def taken(c: Array, amplitude: Array) -> Array:
+        reach = amplitude.sum(axis=1)
+        inner = (amplitude @ orders**k / most for k, most in bounds.items())
+        return np.array([(c + reach - low) / (high - low), (high - c + reach) / (high - low), *inner])
+
+    # the numbers, shape (n, 1), by which amplitudes about the centre are too large for the bounds
+    def excess(c: Array, amplitude: Array) -> Array:
+        none = taken(c, 0 * amplitude)
+        factors: Array = np.max((taken(c, amplitude) - none) / (1 - none), axis=0)[:, None]
+        return factors
+
     def left(x: Array) -> Array:
         c, A, B = _split(x, n, harmonics)
-        size = _amplitudes(A, B, low, high)
-        reach = size.sum(axis=1)
-        inner = [1 - size @ orders**k / most for k, most in bounds.items()]
-        return np.concatenate([(high - c - reach) / (high - low), (c - reach - low) / (high - low), *inner])
+        return 1 - taken(c, _amplitudes(A, B, low, high)).ravel()
 
     def left_slopes(x: Array) -> Array:
         _, A, B = _split(x, n, harmonics)
@@ -148,10 +156,8 @@ def exciting(
     start = np.random.default_rng(seed).normal(size=(n, size)) / np.r_[1.0, np.tile(np.arange(1, harmonics + 1), 2)]
     start = (start.ravel() - np.linalg.pinv(still) @ (still @ start.ravel())).reshape(n, size)
     start[:, 0] = (low + high) / 2
-    _, A, B = _split(start, n, harmonics)
-    amplitude = np.hypot(A, B)
-    parts = [2 * amplitude.sum(axis=1) / (high - low), *(amplitude @ orders**k / most for k, most in bounds.items())]
-    start[:, 1:] /= 1.05 * np.max(parts, axis=0)[:, None]
+    c, A, B = _split(start, n, harmonics)
+    start[:, 1:] /= 1.05 * excess(c, np.hypot(A, B))
     begun = value(start.ravel())[0]
     found = minimize(
         value, start.ravel(), jac=True, method="SLSQP", options={"maxiter": MOST, "ftol": SETTLED},
@@ -162,10 +168,8 @@ def exciting(
     )  # fmt: skip
     # within the bounds to the last digit, which the search keeps to its tolerance
     c, A, B = _split(found.x, n, harmonics)
-    c, amplitude = np.clip(c, low, high), np.hypot(A, B)
-    parts = [amplitude.sum(axis=1) / np.minimum(high - c, c - low)]
-    parts += [amplitude @ orders**k / most for k, most in bounds.items()]
-    shrunk = np.maximum(1.0, np.max(parts, axis=0))[:, None]
+    c = np.clip(c, low, high)
+    shrunk = np.maximum(1.0, excess(c, np.hypot(A, B)))
     A, B = A / shrunk, B / shrunk
     x = np.hstack([c[:, None], A, B]).ravel()
     Y = regressor(x)[1]
