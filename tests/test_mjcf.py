@@ -22,7 +22,7 @@ from scipy.spatial.transform import Rotation
 import mbfmu
 from mbfmu import cli
 from mbfmu.dae import Dae, derive
-from mbfmu.errors import MbfmuError, ModelError, ModelFileError, UsageError
+from mbfmu.errors import MbfmuError, ModelFileError, UsageError
 from mbfmu.model import (
     AffineDrive,
     AngularSpring,
@@ -286,11 +286,13 @@ def test_a_spatial_tendon_is_a_rope_that_rests_where_the_joints_do_unless_it_say
         (spring,) = of(system, AxesSpring)
         assert spring.joints == ("rope",)
         assert (spring.c, spring.d, spring.lower, spring.upper) == pytest.approx((7.0, 2.0, *lengths))
-    wraps = '<geom geom="ball"/><site site="hook"/>'
-    with pytest.raises(
-        ModelError, match="'rope' has forces, and wraps over the geom 'ball', which is not modelled yet"
+    for wraps, message in (
+        ('<geom geom="ball"/><site site="hook"/>', "there is no sphere or cylinder 'ball'"),
+        ('<geom geom="ball"/><pulley divisor="2"/>', "a <geom> stands between two sites"),
+        ('<geom geom="ball"/>', "a <geom> stands between two sites"),
     ):
-        loaded(written(tmp_path, text.replace("<tendon>", tendon.format("", wraps))))
+        with pytest.raises(MbfmuError, match=message):
+            loaded(written(tmp_path, text.replace("<tendon>", tendon.format("", wraps))))
 
 
 def test_what_a_spatial_tendon_has_acts_along_its_rope(tmp_path: Path) -> None:

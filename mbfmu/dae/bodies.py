@@ -566,9 +566,9 @@ class Bodies:
     def _rope(self, path: str, rope: Rope) -> JointEquations:
         frames = self.frames_of(path)
         motion = rope.motion(*frames)
-        rate = sum(
-            (ca.dot(slope, frame.v_0) for slope, frame in zip(rope.pulls(*frames), frames, strict=True)), ca.SX(0)
-        )
+        rate = ca.SX(0)
+        for (force, torque), frame in zip(rope.pulls(*frames), frames, strict=True):
+            rate += ca.dot(force, frame.v_0) + (ca.dot(torque, frame.w_0) if torque.nnz() else 0)
         return JointEquations(ca.SX(0, 1), ca.SX(0, 1), (motion,), (rate,), frames[0], frames[-1])
 
     def frames_of(self, path: str) -> list[Frame]:

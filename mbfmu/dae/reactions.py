@@ -133,7 +133,8 @@ def outer_wrenches(
         frames = bodies.frames_of(path)
         for label, frame, pull in zip(rope.frames, frames, rope.pulls(*frames), strict=True):
             if group := bodies.anchors[f"{path}.{label}"][0]:
-                wrenches.append((group, frame.r_0, tensions[path] * pull, ca.SX(frame.w_0.numel(), 1)))
+                force, torque = (tensions[path] * item for item in pull)
+                wrenches.append((group, frame.r_0, force, torque))
     return wrenches
 
 

@@ -22,7 +22,7 @@ from mbfmu.model.forces import (
 from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.joints import Coincident, Fixed, Prismatic
 from mbfmu.model.mjcf.actuators import Actuator
-from mbfmu.model.mjcf.bodies import ModelBody, Site, site_points
+from mbfmu.model.mjcf.bodies import ModelBody, Site, poses_of
 from mbfmu.model.mjcf.closures import Closure, Coupled
 from mbfmu.model.mjcf.model import MjcfModel
 from mbfmu.model.mjcf.poses import RigidPose
@@ -32,7 +32,6 @@ from mbfmu.model.parts import Body, FixedTranslation
 from mbfmu.model.robot.assembly import VELOCITY, bracket, frames_of, identifier, names_of
 from mbfmu.model.robot.robot import AXIAL, Origin, Robot
 from mbfmu.model.robot.tree import unlike
-from mbfmu.model.rope import Rope
 from mbfmu.model.system import System
 from mbfmu.model.system_data import Connection, connect
 
@@ -147,8 +146,10 @@ def _close(more: _More, closure: Closure) -> None:
 def _span(more: _More, rope: SpatialTendon, model: MjcfModel, sites: Mapping[str, str]) -> None:
     """Add a spatial tendon, with what acts along it."""
     name = more.named(rope.name, "tendon")
-    ends = {f"frame_{index}": sites[site] for index, site in enumerate(rope.sites, 1)}
-    more.add(Rope(name, points=len(ends), shares=() if set(rope.shares) == {1.0} else rope.shares), **ends)
+    item, ends = rope.rope(name), {}
+    for label, site in zip(item.frames, rope.frames, strict=True):
+        ends[label] = more.end(f"{name}_{label}", site.body, site.pose) if site.shape else sites[site.name]
+    more.add(item, **ends)
     more.names["joint", ROPE + rope.name] = name
     axis: dict[str, Any] = {"joints": (name,), "ratios": (1.0,)}
     if rope.stiffness or rope.damping:
@@ -163,7 +164,7 @@ def _span(more: _More, rope: SpatialTendon, model: MjcfModel, sites: Mapping[str
         more.add(TranslationalFriction(more.named(f"{name}_friction", "tendon"), joint=name, f_c=rope.friction))
     if rope.armature:  # a mass that slides along without weight
         slide, mass = more.named(f"{name}_slide", "tendon"), more.named(f"{name}_mass", "tendon")
-        length: Any = guess(rope.length(site_points(model.bodies)))
+        length: Any = guess(rope.length(poses_of(model.bodies)))
         more.add(Prismatic(slide, n=(1.0, 0.0, 0.0), s=length, v=None), frame_a=more.frames[model.robot.root])
         more.add(Body(mass, m=rope.armature), frame_a=f"{slide}.frame_b")
         f = tuple(-rope.armature * item for item in model.robot.gravity)

@@ -16,7 +16,7 @@ from mbfmu.model.mjcf.settings import LIMITED, Settings, choice, flag_of
 from mbfmu.model.mjcf.solids import MassShare, merged
 from mbfmu.model.mjcf.unread import inside
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.robot import Array, Visual
+from mbfmu.model.robot.robot import Visual
 from mbfmu.model.robot.tree import unlike
 from mbfmu.model.robot.xml import XmlElement
 
@@ -34,19 +34,23 @@ BODY = {"name", "childclass", "mocap", "pos", "quat", "axisangle", "xyaxes", "za
 
 @dataclass(frozen=True)
 class Site:
-    """A site: a frame fixed to a body.
+    """A site: a frame fixed to a body; or that of a round geom.
 
     Args:
         name: its name.
         body: name of the body.
         pose: its pose in the body's frame.
         element: its element.
+        shape: ``sphere`` or ``cylinder`` of a geom; empty for a site.
+        radius: of the geom, m.
     """
 
     name: str
     body: str
     pose: RigidPose
     element: XmlElement
+    shape: str = ""
+    radius: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class MjcfBodies:
         bodies: by name.
         joints: the joints by name, in the order of the model's coordinates.
         sites: by name.
+        rounds: frames of the spheres and cylinders with a name, by it.
         unused: number of elements of each tag that are not used.
         mocap: names of bodies whose motion is given from outside.
         touching: number of geoms that others could touch.
@@ -96,6 +101,7 @@ class MjcfBodies:
     bodies: dict[str, ModelBody] = field(default_factory=dict)
     joints: dict[str, ModelJoint] = field(default_factory=dict)
     sites: dict[str, Site] = field(default_factory=dict)
+    rounds: dict[str, Site] = field(default_factory=dict)
     unused: Counter[str] = field(default_factory=Counter)
     mocap: list[str] = field(default_factory=list)
     touching: int = 0
@@ -192,6 +198,10 @@ class _Walk:
             any(self.reader.number(geom.element, key, "1") for key in ("contype", "conaffinity"))
             for geom in content.geoms
         )
+        for geom in content.geoms:
+            label = geom.element.attributes.get("name")
+            if label and geom.kind in {"sphere", "cylinder"} and not geom.mesh:
+                self.bodies.rounds[label] = Site(label, name, geom.pose, geom.element, geom.kind, geom.size[0])
         nameless = sum(not item.attributes.get("name") for item, _ in content.sites)
         if nameless > MOST_SITES:
             message = f"the body '{name}' has more than {MOST_SITES} sites without a name"
@@ -339,12 +349,6 @@ def poses_of(bodies: MjcfBodies, coordinates: Mapping[str, float] | None = None)
                 pose = pose @ RigidPose(joint.r - turn @ joint.r, turn)
         poses[name] = pose
     return poses
-
-
-def site_points(bodies: MjcfBodies, coordinates: Mapping[str, float] | None = None) -> dict[str, Array]:
-    """Return the position of each site in the world, m, by name; the arguments are those of `poses_of`."""
-    poses = poses_of(bodies, coordinates)
-    return {name: (poses[site.body] @ site.pose).r for name, site in bodies.sites.items()}
 
 
 def joint_path(bodies: MjcfBodies, body: str) -> list[str]:

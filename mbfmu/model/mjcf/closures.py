@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbfmu.errors import ModelError, first_of
-from mbfmu.model.mjcf.bodies import MjcfBodies, body_named, joint_path, known, poses_of, site_points
+from mbfmu.model.mjcf.bodies import MjcfBodies, body_named, joint_path, known, poses_of
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.poses import RigidPose, turned
@@ -176,7 +176,7 @@ def joints_along(bodies: MjcfBodies, tendons: Mapping[str, Tendon | SpatialTendo
     tendon = tendons.get(key.removeprefix(ROPE)) if key.startswith(ROPE) else None
     if not isinstance(tendon, SpatialTendon):
         return {key}
-    ways = [set(joint_path(bodies, bodies.sites[site].body)) for site in tendon.sites]
+    ways = [set(joint_path(bodies, site.body)) for site in tendon.frames]
     shared = {joint for joint in ways[0] if all(joint in way for way in ways)}
     return {joint for way in ways for joint in way} - shared
 
@@ -195,7 +195,7 @@ def _of_tendons(
             tendon = tendons[known(reader, element, key, tendons, "tendon")]
             if isinstance(tendon, SpatialTendon):
                 check_path(reader, tendon)
-                pair.append(({ROPE + tendon.name: 1.0}, tendon.length(site_points(bodies))))
+                pair.append(({ROPE + tendon.name: 1.0}, tendon.length(poses_of(bodies))))
             else:
                 pair.append((tendon.ratios, tendon.length))
     (a, a_0), (b, b_0) = (*pair, ({}, 0.0))[:2]

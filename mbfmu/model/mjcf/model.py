@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from mbfmu.errors import ModelError, first_of
@@ -21,7 +22,7 @@ from mbfmu.model.mjcf.keyframe import Keyframe, check_mocap, keyframe_of
 from mbfmu.model.mjcf.poses import turned
 from mbfmu.model.mjcf.replicas import replicated
 from mbfmu.model.mjcf.settings import Settings, flag_of, settings_of
-from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, tendons_of
+from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, still, tendons_of
 from mbfmu.model.mjcf.tree import robot_of
 from mbfmu.model.mjcf.unread import unread
 from mbfmu.model.robot.attributes import Attributes
@@ -253,7 +254,7 @@ def _eased(
         row = mobility.along({key: ratio for key, ratio in ratios.items() if key in robot.joints})
         for key in ratios:
             if key.startswith(ROPE):
-                row = row + ratios[key] * _rope_row(mobility, bodies, ropes[key.removeprefix(ROPE)])
+                row = row + ratios[key] * _rope_row(mobility, ropes[key.removeprefix(ROPE)])
         eased[name] = mobility.eased(row)
     return eased
 
@@ -262,19 +263,17 @@ def _mobility(robot: Robot, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendo
     """Return how easily a robot moves at the references of its joints, with the armature of ropes."""
     mobility = mobility_of(robot, {name: joint.ref for name, joint in bodies.joints.items()})
     heavy = [rope for rope in ropes.values() if rope.armature]
-    return mobility.loaded([(_rope_row(mobility, bodies, rope), rope.armature) for rope in heavy])
+    return mobility.loaded([(_rope_row(mobility, rope), rope.armature) for rope in heavy])
 
 
-def _rope_row(mobility: Mobility, bodies: MjcfBodies, rope: SpatialTendon) -> Array:
+def _rope_row(mobility: Mobility, rope: SpatialTendon) -> Array:
     """Return the rate of a rope's length per rate that mimics no other."""
-    sites = [bodies.sites[site] for site in rope.sites]
-    points = [r + R @ site.pose.r for site in sites for R, r in [mobility.frames[site.body]]]
+    held = [(site, *mobility.frames[site.body]) for site in rope.frames]
+    frames = (still(r + R @ site.pose.r, R @ site.pose.R) for site, R, r in held)
     row = np.zeros(mobility.follow.shape[1])
-    for index, share in enumerate(rope.shares):
-        gap = points[index + 1] - points[index]
-        if share and (length := np.linalg.norm(gap)):
-            for site, n in ((sites[index], -gap / length), (sites[index + 1], gap / length)):
-                row = row + share * mobility.of_point(site.body, site.pose.r, n)
+    for (site, _, _), pull in zip(held, rope.rope("rope").pulls(*frames), strict=True):
+        force, torque = (np.array(ca.evalf(ca.SX(item))).ravel() for item in pull)
+        row = row + mobility.of_point(site.body, site.pose.r, force, torque)
     return row
 
 

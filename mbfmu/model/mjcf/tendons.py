@@ -1,18 +1,23 @@
-"""Tendons: combinations of the axes of joints, and ropes through sites."""
+"""Tendons: combinations of the axes of joints, and ropes through sites and around geoms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from mbfmu.errors import ModelError, NameInUseError, ValueRangeError
-from mbfmu.model.mjcf.bodies import MjcfBodies, known, site_points
+from mbfmu.model.frame import Frame, Pose
+from mbfmu.model.mjcf.bodies import MjcfBodies, Site, known, poses_of
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
+from mbfmu.model.mjcf.poses import RigidPose
 from mbfmu.model.mjcf.settings import Settings
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.robot import Array
 from mbfmu.model.robot.xml import XmlElement
+from mbfmu.model.rope import Rope
 
 PASSIVE = ("frictionloss", "armature", "springyield")
 """Properties that a fixed tendon cannot have here."""
@@ -47,15 +52,31 @@ class Tendon:
 
 
 @dataclass(frozen=True)
+class Way:
+    """A stretch of a spatial tendon, from one site to the next.
+
+    Args:
+        share: factor of its length in that of the tendon; 0 between branches.
+        over: the geom that it may wrap around; None: none.
+        side: the site that chooses the way around it, if it lies outside of it.
+        inside: whether it is held on the geom from inside.
+    """
+
+    share: float
+    over: Site | None = None
+    side: Site | None = None
+    inside: bool = False
+
+
+@dataclass(frozen=True)
 class SpatialTendon:
-    """A spatial tendon: a rope through sites.
+    """A spatial tendon: a rope through sites and around geoms.
 
     Args:
         name: its name.
         element: its element, with its defaults filled in.
-        sites: names of the sites.
-        shares: factor of each stretch between two sites in the length; 0 between branches.
-        wraps: name of the geom or site that keeps it from being modelled; empty: nothing does.
+        sites: the sites.
+        ways: the stretches between them.
         stiffness, damping: of the spring and the damper along it.
         slack: least and greatest length without spring force, m.
         friction: Coulomb friction, N.
@@ -66,9 +87,8 @@ class SpatialTendon:
 
     name: str
     element: XmlElement
-    sites: tuple[str, ...]
-    shares: tuple[float, ...]
-    wraps: str
+    sites: tuple[Site, ...]
+    ways: tuple[Way, ...]
     stiffness: float
     damping: float
     slack: tuple[float, float]
@@ -82,10 +102,33 @@ class SpatialTendon:
         """Return whether it acts on the motion by itself."""
         return bool(self.stiffness or self.damping or self.friction or self.armature or self.limits)
 
-    def length(self, points: Mapping[str, Array]) -> float:
-        """Return its length, m, for the positions of its sites by name, m."""
-        ends = zip(self.shares, self.sites, self.sites[1:], strict=False)
-        return float(sum(share * np.linalg.norm(points[b] - points[a]) for share, a, b in ends))
+    def rope(self, name: str) -> Rope:
+        """Return the rope, with a name."""
+        shares = tuple(way.share for way in self.ways)
+        rounds: dict[str, Any] = {}
+        if any(way.over for way in self.ways):
+            rounds["over"] = tuple(way.over.shape if way.over else "" for way in self.ways)
+            rounds["radii"] = tuple(way.over.radius if way.over else 0.0 for way in self.ways)
+            ways = tuple("side" if way.side else "inside" if way.inside else "" for way in self.ways)
+            rounds |= {"ways": ways} if any(ways) else {}
+        return Rope(name, points=len(self.sites), shares=() if set(shares) == {1.0} else shares, **rounds)
+
+    @property
+    def frames(self) -> tuple[Site, ...]:
+        """Return where the frames of the rope are, in their order."""
+        return (*self.sites, *(item for way in self.ways for item in (way.over, way.side) if item))
+
+    def length(self, poses: Mapping[str, RigidPose]) -> float:
+        """Return its length, m, for the poses of bodies by name."""
+        whole = (poses[site.body] @ site.pose for site in self.frames)
+        motion = self.rope("rope").motion(*(still(pose.r, pose.R) for pose in whole))
+        return float(ca.evalf(ca.SX(motion.value)))
+
+
+def still(r: Array, R: Array) -> Frame:
+    """Return a frame at rest, with numbers as expressions."""
+    pose = Pose(ca.SX(ca.DM(r)), ca.SX([1, 0, 0, 0]), ca.SX(ca.DM(R)))
+    return Frame(pose, ca.SX(3, 1), ca.SX(3, 1))
 
 
 def tendons_of(
@@ -162,56 +205,76 @@ def _spatial(
 ) -> SpatialTendon:
     if _first(reader, element, "springyield"):
         raise reader.error(element, ModelError(f"tendon '{name}' has springyield, which is not modelled: set it to 0"))
-    sites: list[str] = []
-    shares: list[float] = []
-    wraps, divisor, begins = "", 1.0, True
-    for item in element.children:
-        if item.tag == "pulley":
-            divisor, begins = reader.number(item, "divisor", ""), True
-            if divisor <= 0:
-                raise reader.error(item, ValueRangeError(f"<pulley divisor>: {divisor:g} must be above 0"))
-        elif item.tag == "site":
-            site = known(reader, item, "site", bodies.sites, "site")
-            here, last = bodies.sites[site], bodies.sites[sites[-1]] if sites else None
-            apart = last is None or here.body != last.body or bool((here.pose.r != last.pose.r).any())
-            if sites:
-                shares.append(0.0 if begins or not apart else 1 / divisor)
-            sites, begins = [*sites, site], False
-        elif item.tag == "geom":
-            wraps = wraps or reader.name(item, "geom")
-        else:
-            message = f"a <spatial> holds <site>, <geom> and <pulley>, not <{item.tag}>"
-            raise reader.error(item, ModelError(message))
+    sites, ways = _path(reader, element, name, bodies)
     passive = settings.flags["passive"]
     stiffness = _first(reader, element, "stiffness") if settings.flags["spring"] and passive else 0.0
     damping = _first(reader, element, "damping") if settings.flags["damper"] and passive else 0.0
     friction = _first(reader, element, "frictionloss") if settings.flags["frictionloss"] else 0.0
     efforts = _efforts(reader, element, name, settings)
     armature = reader.number(element, "armature", "0", least=0.0)
-    tendon = SpatialTendon(
-        name, element, tuple(sites), tuple(shares), wraps, stiffness, damping, (0.0, 0.0), friction, armature, efforts
-    )
+    tendon = SpatialTendon(name, element, sites, ways, stiffness, damping, (0.0, 0.0), friction, armature, efforts)
     words = element.attributes.get("springlength", "-1").split()
     lengths = reader.numbers(element, "springlength", "-1", len(words) or 1)
-    if lengths[0] < 0 and len(lengths) == 1:
+    if ways and lengths[0] < 0 and len(lengths) == 1:
         rests = {joint.name: joint.rest for joint in bodies.joints.values()}
-        lengths = (tendon.length(site_points(bodies, rests)),)
+        lengths = (tendon.length(poses_of(bodies, rests)),)
     return replace(tendon, slack=(lengths[0], lengths[-1]))
 
 
+def _path(
+    reader: Attributes, element: XmlElement, name: str, bodies: MjcfBodies
+) -> tuple[tuple[Site, ...], tuple[Way, ...]]:
+    """Return the sites of a spatial tendon and the stretches between them."""
+    sites: list[Site] = []
+    ways: list[Way] = []
+    divisor, begins, wrapped = 1.0, True, None
+    for item in element.children:
+        if (wrapped and item.tag != "site") or (item.tag == "geom" and begins):
+            raise reader.error(item, ModelError(f"tendon '{name}': a <geom> stands between two sites"))
+        if item.tag == "pulley":
+            divisor, begins = reader.number(item, "divisor", ""), True
+            if divisor <= 0:
+                raise reader.error(item, ValueRangeError(f"<pulley divisor>: {divisor:g} must be above 0"))
+        elif item.tag == "site":
+            site = bodies.sites[known(reader, item, "site", bodies.sites, "site")]
+            if sites:
+                ways.append(_way(reader, wrapped, bodies, sites[-1], site, 0.0 if begins else 1 / divisor))
+            sites, begins, wrapped = [*sites, site], False, None
+        elif item.tag == "geom":
+            wrapped = item
+        else:
+            message = f"a <spatial> holds <site>, <geom> and <pulley>, not <{item.tag}>"
+            raise reader.error(item, ModelError(message))
+    if wrapped:
+        raise reader.error(wrapped, ModelError(f"tendon '{name}': a <geom> stands between two sites"))
+    return tuple(sites), tuple(ways)
+
+
+def _way(
+    reader: Attributes, wrapped: XmlElement | None, bodies: MjcfBodies, last: Site, here: Site, share: float
+) -> Way:
+    """Return the stretch between two sites, around the geom of an element if there is one."""
+    if wrapped is None:
+        apart = here.body != last.body or bool((here.pose.r != last.pose.r).any())
+        return Way(share if apart else 0.0)
+    geom = bodies.rounds[known(reader, wrapped, "geom", bodies.rounds, "sphere or cylinder")]
+    if "sidesite" not in wrapped.attributes:
+        return Way(share, geom)
+    side = bodies.sites[known(reader, wrapped, "sidesite", bodies.sites, "site")]
+    poses = poses_of(bodies)
+    gap = (poses[side.body] @ side.pose).r - (poses[geom.body] @ geom.pose).r
+    inside = bool(np.linalg.norm(gap) < geom.radius)
+    return Way(share, geom, None if inside else side, inside)
+
+
 def check_path(reader: Attributes, tendon: SpatialTendon) -> None:
-    """Raise an error if a spatial tendon with forces takes a way that is not modelled.
+    """Raise an error if a spatial tendon with forces has no path.
 
     Raises:
-        ModelError: it does.
+        ModelError: it has none.
     """
-    message = ""
-    if tendon.wraps:
-        message = f"has forces, and wraps over the geom '{tendon.wraps}', which is not modelled yet: remove the geom"
-        message += " from its path, or the tendon"
-    elif not any(tendon.shares):
+    if not any(way.share for way in tendon.ways):
         message = "has forces, and its path has no two sites: give it some"
-    if message:
         raise reader.error(tendon.element, ModelError(f"the spatial tendon '{tendon.name}' {message}"))
 
 

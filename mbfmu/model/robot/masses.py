@@ -145,13 +145,20 @@ class Mobility:
         return sum((ratio * self.follow[self.column[f"{name} 0"]] for name, ratio in combination.items()),
                    np.zeros(self.follow.shape[1]))  # fmt: skip
 
-    def of_point(self, link: str, r: Array, n: Array) -> Array:
-        """Return the speed along n, in the world frame, of a point r of a link per rate that mimics no other."""
+    def of_point(self, link: str, r: Array, n: Array, about: Array | None = None) -> Array:
+        """Return the speed along n of a point r of a link per rate that mimics no other, and about an axis its turn.
+
+        Args:
+            link: name of the link.
+            r: the point, m, in the frame of the link.
+            n: direction of the speed, in the world frame.
+            about: direction of the angular velocity that is added, in the world frame; None: none.
+        """
         R, origin = self.frames[link]
         row, point = np.zeros(len(self.column)), origin + R @ r
         for name in self.ways[link]:
             v, w = self.velocities[name]
-            row[self.column[name]] = n @ (v + np.cross(w, point))
+            row[self.column[name]] = n @ (v + np.cross(w, point)) + (0.0 if about is None else about @ w)
         return np.array(row @ self.follow)
 
     def eased(self, row: Array) -> float:
