@@ -1,5 +1,7 @@
 """Friction and formulas along combinations of axes, springs in the plane and gravity of a point: closed forms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,19 @@ def test_friction_between_two_axes_slips_and_then_holds_up_to_its_size(coordinat
         rates = (torque / 4, torque / 4) if alike else (torque - 6, 6 / 3)
         assert found["a.w"][-1] == pytest.approx(3 + rates[0], rel=2e-2)
         assert found["b.w"][-1] == pytest.approx(3 + rates[1], rel=2e-2)
+
+
+def test_friction_that_begins_while_its_bodies_move_acts_against_the_slip_that_has_grown() -> None:
+    """A clutch without size lets a motor turn shaft a from rest; closed at 1 s, it takes 6 N.m from a to b."""
+    for sign in (1, -1):
+        system = shafts(
+            AxesDryFriction("clutch", joints=("b", "a"), ratios=(1.0, -1.0), sliding="where(time < 1, 0, 6)"),
+            AxesLaw("motor", joints=("a",), ratios=(1.0,), formula=f"where(time < 0.5, 0, {sign * 10})"),
+        )
+        parts = [replace(item, w=0.0) if item.name == "a" else item for item in system.components]
+        result = mbfmu.simulate(replace(system, components=tuple(parts)), 1.5, step=1e-2, error_samples=0)
+        assert result["a.w"][-1] == pytest.approx(sign * (10 * 0.5 + (10 - 6) * 0.5), abs=0.05)
+        assert result["b.w"][-1] == pytest.approx(sign * 6 / 3 * 0.5, abs=0.05)
 
 
 def test_an_element_of_axes_has_a_ratio_for_each() -> None:

@@ -592,6 +592,8 @@ class _Switched:
                 slower = ca.if_else(ca.logic_or(faster, speed <= SLOW), 1, speed - NEARLY_AT_REST)
                 follows = ca.fmin(going - TURNED * speed, slower)
                 going = ca.if_else(keeps(begun), ca.fmin(going, 3 * NEARLY_AT_REST - speed), follows)
+            else:  # what began to move while its friction was 0 has no direction yet
+                going = ca.if_else(begun[0] == 0, NEARLY_AT_REST - ca.fabs(gamma[0]), going)
             going = ca.SX(1) if item.breaks else ca.if_else(rubs[group[0]], going, 1)
             holds = ca.if_else(closed, ca.if_else(modes.sticks[group[0]], reserve, going), 1)
             values += [holds, *(ca.SX(1) for _ in group[1:])]
