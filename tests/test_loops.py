@@ -350,14 +350,36 @@ def test_whatever_recurs_gives_the_same_bits_in_loops(
     given_x = [values.uniform(-1, 1) for _ in range(function.numel_in(0))]
     given_p = [values.uniform(0.5, 1) for _ in range(3)]
     found = []
-    for long, shorter, well in ((NEVER, 0.0, 0.0), (0, 0.0, 0.0), (0, math.inf, math.inf)):  # none, families, layers
+    ways = ((NEVER, 0.0, 0.0), (0, 0.0, 0.0), (0, math.inf, 0.0), (0, 0.0, math.inf))
+    for long, well, almost in ways:  # no loops, families, layers, layers that disregard users
         monkeypatch.setattr(loops, "LONG", long)
         monkeypatch.setattr(loops, "WORTH", 0.0)
-        monkeypatch.setattr(loops, "SHORTER", shorter)
+        monkeypatch.setattr(loops, "SHORTER", well)
         monkeypatch.setattr(loops, "WELL", well)
+        monkeypatch.setattr(loops, "ALMOST_ALL", almost)
         checks = CHECKS if long != NEVER else ()  # without loops there is nothing to count wrongly
         found.append(bytes(compiled(function, tmp_path, *checks)(given_x, given_p)[0]))
-    assert found[0] == found[1] == found[2]
+    assert len({*found}) == 1
+
+
+def test_pairs_of_bodies_are_one_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code of forces between all of N bodies does not grow with N, and has the bits of code without loops."""
+    lines = []
+    for N in (8, 20):
+        x, p = ca.SX.sym("x", N), ca.SX.sym("p", N)
+        near = {(i, j): ca.exp(-((x[i] - x[j]) ** 2)) * ca.cos(p[i] * p[j]) for j in range(N) for i in range(j)}
+        forces = [force - ca.sin(x[i]) / (1 + x[j] ** 2) for (i, j), force in near.items()]
+        function = ca.Function("f", [x, p], [ca.vertcat(*forces)])
+        given = np.random.default_rng(0).normal(size=(2, N)).tolist()
+        found = []
+        for long in (NEVER, 0):
+            monkeypatch.setattr(loops, "LONG", long)
+            monkeypatch.setattr(loops, "ALMOST_ALL", 0.5)
+            found.append(bytes(compiled(function, tmp_path, *CHECKS)(*given)[0]))
+        assert found[0] == found[1]
+        text = generated([function], external=True).text
+        lines.append(sum(not line.lstrip().startswith("static const") for line in text.splitlines()))
+    assert lines[0] == lines[1] < 60
 
 
 def test_colours_that_collide_do_not_mix_operations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +394,7 @@ def test_colours_that_collide_do_not_mix_operations(tmp_path: Path, monkeypatch:
         monkeypatch.setattr(loops, "WELL", shorter)
         found.append(bytes(compiled(function, tmp_path, *CHECKS)(x, p)[0]))
         for room, colouring in ((families, "colours"), (layers, "colours_below")):
-            monkeypatch.setattr(room, colouring, lambda program: np.zeros(len(program.kind), dtype=np.uint64))
+            monkeypatch.setattr(room, colouring, lambda program, *_: np.zeros(len(program.kind), dtype=np.uint64))
     assert found[0] == found[1] == found[2]
 
 

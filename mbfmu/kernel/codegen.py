@@ -41,8 +41,6 @@ ENTRIES = (
 ALONE = 100_000
 """Smallest number of operations of a function that is compiled beside another one of such a length, or is a table if it
 runs once a step."""
-UNCACHED = 150_000
-"""Smallest number of operations of a function whose straight code no near cache holds, so that a table runs faster."""
 SHARED = 300
 """Smallest number of operations of a function that several files of a native FMU call, instead of having it each."""
 STEPPING = (
@@ -379,7 +377,7 @@ def _parted(bundle: Bundle) -> tuple[list[Any], list[Any]]:
 
 
 def _seldom(bundle: Bundle, derived: Sequence[Any] = ()) -> set[int]:
-    """Return the hashes of functions that are tables if long: not in steps or for outputs, or very long.
+    """Return the hashes of functions that are tables if long: not in steps or for outputs, or very long linearisations.
 
     Args:
         bundle: the functions.
@@ -392,8 +390,7 @@ def _seldom(bundle: Bundle, derived: Sequence[Any] = ()) -> set[int]:
     often = called([item for item in bundle.functions() if item not in [*rare, *once]])
     tables = {item.__hash__() for item in called(rare)} - {item.__hash__() for item in called(once)}
     tables |= {item.__hash__() for item in called(once) if own_operations(item) >= ALONE}
-    tables -= {item.__hash__() for item in often}
-    return tables | {item.__hash__() for item in called(bundle.functions()) if own_operations(item) >= UNCACHED}
+    return tables - {item.__hash__() for item in often}
 
 
 def _estimating(bundle: Bundle) -> tuple[Any, ...]:

@@ -49,7 +49,7 @@ NEAR = 2
 SHORTEST = 4
 """Smallest number of turns of a loop."""
 USERS = 3
-"""Number of steps from a leaf, from user to user, within which the users decide the colour of the leaf."""
+"""Usual number of steps from a leaf, from user to user, within which the users decide the colour of the leaf."""
 ODD = tuple(np.uint64(0x9E3779B97F4A7C15 + 2 * 0x1F83D9ABFB41BD6B * k & (1 << 64) - 1) for k in range(2 * OPERANDS + 2))
 """Odd factors by which colours are multiplied when they are mixed: multiplication by an odd number loses no bits."""
 HALF = np.uint64(31)
@@ -117,14 +117,17 @@ def colours(program: Program) -> Colours:
     return colour
 
 
-def colours_below(program: Program) -> Colours:
+def colours_below(program: Program, users: int = USERS) -> Colours:
     """Return a colour for each node: operations with equal operands within `ROUNDS` steps have equal colours.
 
-    Leaves have the colours of what uses them within `USERS` steps, which tells a body's values from each other.
+    Args:
+        program: the program.
+        users: number of steps, from user to user, within which the users decide the colour of a leaf, which tells a
+            body's values from each other; 0: leaves of one kind are alike.
     """
     at_first = _kinds(program)
     colour = at_first
-    for _ in range(USERS):
+    for _ in range(users):
         mixed = at_first * ODD[-2] + _above(program, colour) * ODD[-1]
         colour = mixed ^ mixed >> HALF
     leaves = colour

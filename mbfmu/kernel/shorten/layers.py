@@ -6,6 +6,9 @@ operands some steps down, form a layer. A branching tree has a few for each of i
 coordinates have few. Layers with as many turns share a loop where their operands allow it. Those whose turns belong to
 the same links have one frame: their turns have one order, so that one takes the results of another turn by turn.
 
+Bodies in a pile touch unlike many others, so that their values differ by their users; layers of what pairs of bodies do
+disregard these.
+
 A sum over all links is a run: operations each of which takes the result of the one before, which nothing else takes.
 """
 
@@ -16,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbfmu.kernel.emit.program import Nodes, Program
-from mbfmu.kernel.shorten.families import LEAST, colours_below
+from mbfmu.kernel.shorten.families import LEAST, USERS, colours_below
 
 LONGEST = 24
 """Number of operations from which a run is a loop of its own."""
@@ -67,13 +70,19 @@ class Layers:
         return len(self.members) + len(self.before)
 
 
-def find_layers(program: Program, most: float) -> Layers | None:
-    """Return the layers and the runs of a program; None if more than `most` operations would still be written."""
+def find_layers(program: Program, most: float, users: int = USERS) -> Layers | None:
+    """Return the layers and the runs of a program; None if more than `most` operations would still be written.
+
+    Args:
+        program: the program.
+        most: largest number of operations that are written.
+        users: see `colours_below`.
+    """
     runs = {int(run.members[-1]): run for run in _runs(program)}
     free = ~program.leaf
     for run in runs.values():
         free[run.members] = False
-    alike = _alike(program, np.flatnonzero(free), most)
+    alike = _alike(program, np.flatnonzero(free), most, users)
     if alike is None or free.sum() - sum(len(nodes) - 1 for nodes in alike) > most:
         return None
     frames = _Frames(program)
@@ -136,13 +145,14 @@ def _runs(program: Program) -> Iterator[OperationChain]:
             yield OperationChain(np.array(members[::-1]), int(position[node]), int(1 - position[node]))
 
 
-def _alike(program: Program, nodes: Nodes, most: float) -> list[Nodes] | None:
+def _alike(program: Program, nodes: Nodes, most: float, users: int) -> list[Nodes] | None:
     """Return those of the nodes that make layers, layer by layer, operands before their users.
 
     Args:
         program: the program.
         nodes: some of them.
         most: number of nodes of no layer from which the layers are of no use: nothing is returned.
+        users: see `colours_below`.
     """
     # Operations of equal depth, kind and forms of operands
     key = program.depth
@@ -155,7 +165,7 @@ def _alike(program: Program, nodes: Nodes, most: float) -> list[Nodes] | None:
         return None
     # Of these, layers are those of equal colours below
     nodes = nodes[enough]
-    keys = np.stack([colours_below(program).view(np.int64)[nodes], key[nodes]])
+    keys = np.stack([colours_below(program, users).view(np.int64)[nodes], key[nodes]])
     order = np.lexsort(keys)
     ends = np.flatnonzero((np.diff(keys[:, order], axis=1) != 0).any(axis=0)) + 1
     ends = np.concatenate([[0], ends, [len(nodes)]])

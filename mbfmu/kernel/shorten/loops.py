@@ -46,6 +46,9 @@ short loops take longer than the same operations in sections."""
 WELL = 0.1
 """Share of the operations, or of the results if these are more: if layers need fewer statements than that, they are
 written and no families are sought."""
+ALMOST_ALL = 0.03
+"""Share of the operations: if layers that disregard the users of arguments need fewer statements than that, they are
+written. Those that need more have so many short loops that steps take longer than written out."""
 FEW = 4
 """Largest number of turns of an operation that are computed once more, outside of its loop."""
 
@@ -103,6 +106,8 @@ def with_loops(program: Program, unwanted: Collection[int], is_part: bool = Fals
         return None
     operations = program.size
     layers = find_layers(program, WELL * max(operations, len(program.outputs)))
+    if layers is None:
+        layers = find_layers(program, ALMOST_ALL * operations, users=0)
     if layers is None:
         families = find_families(program)
         plan = make_plan(program, families, max(1.0, WORTH * operations)) if families else None
