@@ -227,6 +227,7 @@ WRONG: Mapping[str, tuple[Any, ...]] = {
     "kind": TEXTS,
     "platforms": ("linux64", 3, [3]),
     "real_time": ("1", 1.5, True),
+    "single_precision": ("yes", 3),
     "measures": (3, "x", ["x"], {"a": 3}, None),
     "vary": (3, "x", {"l": 3}, {"l": "x"}, {"l": ["x"]}),
     "sample": ([3], 1.5, None),

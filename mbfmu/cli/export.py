@@ -75,6 +75,12 @@ class Form(OptionGroup):
     real_time: Annotated[
         bool, typer.Option("--real-time", help="the same work in every step, converged or not (native only)")
     ] = False
+    single: Annotated[
+        bool,
+        typer.Option(
+            "--float", help="plain C (--kind c) in single precision; reports how far that deviates up to --stop"
+        ),
+    ] = False
     display: Annotated[
         str | None,
         typer.Option(
@@ -130,6 +136,7 @@ def export(
     """Write a model with its stepper as an FMU."""
     from mbfmu.base.files import ending_of
     from mbfmu.fmu.export import ADDED, PLAIN, platforms_of
+    from mbfmu.fmu.plain import precision_of
     from mbfmu.fmu.recipe import find_recipe
 
     if form.corrections is not None and not form.real_time:
@@ -160,7 +167,10 @@ def export(
         display=shown_names(form.display),
         kind=kind,
         real_time=form.passes,
+        single_precision=form.single,
         progress=tell,
         **recipe.choices(),
     )
+    if form.single:
+        notices = (*notices, precision_of(path))
     return Report({"model": recipe.model, "backend": form.backend, **recipe.choices()}, wrote=(path,), notices=notices)

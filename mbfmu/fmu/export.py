@@ -154,6 +154,13 @@ class ExportArguments:
             "work (native only); None: as many as the equations need"
         ),
     ] = None
+    single_precision: Annotated[
+        bool,
+        Described(
+            "whether plain C has single precision (``float``), for processors that compute no other quickly; its "
+            "readme states how far its motion deviates from double precision up to the stop time"
+        ),
+    ] = False
     progress: Annotated[
         Callable[[str, float], None],
         Described("called at the beginning of each phase, with its name and the fraction of the phases that are done"),
@@ -206,7 +213,7 @@ def export(request: ExportArguments) -> Path:
     x = prepared.initial_state(kernel=kernel, stepping=request.kind != "me")
     if request.kind == PLAIN:
         tell(WRITE)
-        plain = plain_members(prepared, name, variables, request.real_time or 0)
+        plain = plain_members(prepared, name, variables, request.real_time or 0, request.single_precision, request.stop)
         tell(PACK)
         return write_aside(target, _archive(plain))
     parts = _native_parts(request, prepared, exchanged, name, x) if native else []
@@ -247,6 +254,8 @@ def _check_form(request: ExportArguments) -> None:
         if request.platforms is not None:
             raise UsageError("plain C is compiled by who takes it: leave the platform out")
         return
+    if request.single_precision:
+        raise UsageError("FMUs have double precision: single precision is for plain C, --kind c")
     if request.fmi != "2.0" and request.backend != "native":
         raise UsageError(
             f"FMI {request.fmi} needs the native back end, as pythonfmu makes FMI 2.0 only: --backend native"

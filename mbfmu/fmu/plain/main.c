@@ -14,10 +14,10 @@ int main(void) {
         code = MODEL_step(&model);
     }
     if (code != MODEL_OK) {
-        printf("code %d at t = %g s\n", code, model.time);
+        printf("code %d at t = %g s\n", code, (double)model.time);
         return 1;
     }
     for (int k = 0; k < MODEL_OUTPUTS; ++k)
-        printf("%s = %.17g %s\n", MODEL_output_names[k], model.y[k], MODEL_output_units[k]);
+        printf("%s = %.17g %s\n", MODEL_output_names[k], (double)model.y[k], MODEL_output_units[k]);
     return 0;
 }

@@ -25,7 +25,7 @@ int MODEL_start(struct MODEL_model *m) {
 }
 
 int MODEL_step(struct MODEL_model *m) {
-    double span[] = {m->begun + m->steps * MODEL_STEP, MODEL_STEP, MODEL_STEP, 0};
+    double span[] = {@NOW@, MODEL_STEP, MODEL_STEP, 0};
     double *const all[] = {m->x, m->u, m->du, m->p, m->x1, m->y, m->status, m->work, span, 0};
     const int code = mbfmu_communicate(all);
     if (code != OK) return code;

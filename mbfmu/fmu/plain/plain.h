@@ -13,12 +13,13 @@ extern "C" {
 
 /* All that a step needs, and all that it leaves. Nothing is allocated. */
 struct MODEL_model {
+    @COUNT@ steps; /* since the start */
     double u[@NU@];  /* inputs: set them before a step, which takes them as constant */
     double p[@NP@];  /* parameters; those that decide the start are read by MODEL_start alone */
     double s[@NS@];  /* start values, of outputs that have one: see MODEL_starts */
     double y[@NY@];  /* outputs, of the present time */
     double time;     /* s; set it before MODEL_start */
-    double begun, steps;
+    double begun;
     double x[@NX@], x1[@NX@], du[@NU@], status[@STATUS@], work[@WORK@];
 };
 
