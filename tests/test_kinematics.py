@@ -169,7 +169,7 @@ def test_a_slider_that_drives_a_crank_carries_it_over_the_dead_centres() -> None
 
 
 def test_a_sample_in_a_dead_centre_says_that_nothing_determines_the_crank() -> None:
-    with pytest.raises(UsageError, match=r"at t = 1 s the position is singular .* rates and accelerations are not det"):
+    with pytest.raises(UsageError, match=r"at t = 1 s the position is singular .* velocities .* are not det"):
         mbfmu.kinematics("slider_crank", {"slider.s": "3 - (1 - time)**2/4"}, 2.0, output_interval=0.5)
 
 
