@@ -139,7 +139,7 @@ def test_the_page_of_examples_has_every_script_and_small_figures() -> None:
     missing = [name for name in names if f"python -m {name}" not in page]
     assert not missing
     figures = [ROOT / "docs" / name for name in re.findall(r"\]\((examples/\w+\.png)\)", page)]
-    assert len(figures) == 8
+    assert len(figures) == 9
     assert max(figure.stat().st_size for figure in figures) < 150e3
 
 
