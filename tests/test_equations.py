@@ -211,6 +211,18 @@ def test_the_files_of_c_compile_and_give_the_same_bits(tmp_path: Path) -> None:
         assert values[function.name()] == pytest.approx(expected, rel=1e-13, abs=1e-13)
 
 
+@gcc
+def test_an_example_of_c_begins_at_the_start_of_a_model_whose_zero_is_singular(tmp_path: Path) -> None:
+    equations = mbfmu.equations("pendulum")
+    equations.to_c(tmp_path / "c", ("rhs",))
+    command = ["gcc", "-std=c99", "-O0", "-ffp-contract=off", "pendulum.c", "example.c", "-lm", "-o", "example"]
+    subprocess.run(command, cwd=tmp_path / "c", check=True)
+    printed = subprocess.run([tmp_path / "c" / "example"], capture_output=True, text=True, check=True).stdout
+    q, v, z, u, p, t = equations.start
+    values = [float(line.partition(" = ")[2]) for line in printed.splitlines()[1:]]
+    assert values == pytest.approx(column(equations.rhs(np.concatenate([q, v, z]), u, p, t)), abs=1e-14)
+
+
 def test_formulas_of_sympy_are_those_of_a_book() -> None:
     sp = extra("sympy", "sympy")
     M = mbfmu.equations("two_link").to_sympy(("mass",))["mass"]
@@ -240,6 +252,27 @@ def test_equations_pickle_and_name_what_they_take() -> None:
     assert equations.names["x"] == ("rail.s", "hinge.phi", "der(rail.s)", "der(hinge.phi)")
     assert [item.unit for item in equations.quantities["v"]] == ["m/s", "rad/s"]
     assert equations.rhs.name_in() == ["x", "u", "p", "t"]
+
+
+def test_equations_of_a_file_with_classes_of_its_own_pickle() -> None:
+    equations = mbfmu.equations("quarter_car", {"c_s": 1500.0}, parameters=())
+    again = pickle.loads(pickle.dumps(equations))
+    assert again.names == equations.names
+    state = np.arange(1.0, 1.0 + equations.sizes["x"])
+    assert np.array_equal(column(again.rhs(state, [0.0], [], 0.0)), column(equations.rhs(state, [0.0], [], 0.0)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["stick_slip", *(pytest.param(name, marks=pytest.mark.further) for name in ("excavator_ground", "rocking_block"))],
+)
+def test_every_multiplier_has_a_name_and_its_place_in_the_model_of_acados(name: str) -> None:
+    equations = mbfmu.equations(name)
+    rows = equations.constraint_jacobian.size1_out(0)
+    assert equations.sizes["lambda_"] == rows
+    assert equations.acados_fields("model")["z"].numel() == rows
+    switched = [item.removesuffix("_slack") for item in equations.names["q"] if item.endswith("_slack")]
+    assert list(equations.names["lambda_"][-len(switched) :]) == switched
 
 
 def test_the_energy_changes_by_the_power() -> None:

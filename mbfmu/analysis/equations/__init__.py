@@ -45,4 +45,8 @@ def equations(
         if name not in known:
             raise UnknownNameError(f"'{dae.name}' has no parameter '{name}'; {nearest(name, known)}")
     free = tuple(known if parameters is None else dict.fromkeys(parameters))
-    return ModelEquations(system, coordinates, free, dae)
+    source = None
+    if not isinstance(model, Model):
+        path = os.fspath(model)
+        source = (os.path.abspath(path) if os.path.exists(path) else path, dict(values or {}))
+    return ModelEquations(system, coordinates, free, dae, source)

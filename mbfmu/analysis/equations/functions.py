@@ -13,6 +13,7 @@ All values are in SI units, all vectors columns.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -69,6 +70,7 @@ class EquationFunctions:
     coordinates: str | None
     parameters: tuple[str, ...]
     dae: Dae = field(compare=False)
+    source: tuple[str, Mapping[str, Any]] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """Return name and sizes."""
@@ -109,8 +111,7 @@ class EquationFunctions:
     def names(self) -> dict[str, tuple[str, ...]]:
         """Names of the entries of q, v, z, u, p, y, of the state x and of the multipliers."""
         names = {key: tuple(item.name for item in items) for key, items in self.quantities.items()}
-        rows = (*self.dae.row_names, *(f"velocity constraint {k + 1}" for k in range(self.dae.k)))
-        return {**names, "x": (*names["q"], *names["v"], *names["z"]), "lambda_": rows}
+        return {**names, "x": (*names["q"], *names["v"], *names["z"]), "lambda_": self._multiplier_names()}
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -294,6 +295,20 @@ class EquationFunctions:
         return self._function("guards", STATE, guards=self.dae.switching.guards(q, v, z, a, lambda_, u, p, t))
 
     # pieces
+
+    def _multiplier_names(self) -> tuple[str, ...]:
+        """Return the joint or body of each row of C; of a gap or slip that is switched, its name."""
+        dae = self.dae
+        switched = [name.removesuffix("_slack") for name in dae.coordinates if name.endswith("_slack")]
+        gaps = [name for name in switched if name.endswith(".gap")]
+        slips = switched[len(gaps) :]
+        # slips of sliding bodies are holonomic rows, those of rolling ones are rows of velocities
+        sliding = dae.m - len(dae.row_names) - len(gaps)
+        if 0 < sliding < len(slips):
+            slips = [f"slip {k + 1}" for k in range(len(slips))]
+        rolling = slips[sliding:]
+        velocities = (f"velocity constraint {k + 1}" for k in range(dae.k - len(rolling)))
+        return (*dae.row_names, *gaps, *slips[:sliding], *velocities, *rolling)
 
     @cached_property
     def _kept(self) -> list[int]:

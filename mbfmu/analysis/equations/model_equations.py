@@ -23,6 +23,7 @@ from mbfmu.base.result import Result
 from mbfmu.dae import derive
 from mbfmu.errors import UnknownNameError, nearest
 from mbfmu.model import Model
+from mbfmu.model.library import load
 from mbfmu.prepared.settings import InputValue
 from mbfmu.run.inputs import courses
 
@@ -44,11 +45,13 @@ class ModelEquations(EquationFunctions):
         coordinates: the coordinates requested.
         parameters: names of the parameters that are arguments.
         dae: the equations inside, see `Dae`.
+        source: file or name of the model and values that differ, if it was read; it is read again where the equations
+            are unpickled, because classes of its own stand in its file alone.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the model, from which the same equations are derived again."""
-        return _again, (self.model, self.coordinates, self.parameters)
+        """Return the model or its source, from which the same equations are derived again."""
+        return _again, (self.source or self.model, self.coordinates, self.parameters)
 
     @checked
     def pose(self, frame: str) -> Function:
@@ -123,11 +126,10 @@ class ModelEquations(EquationFunctions):
         written = [self.function(name) for name in (self.available if functions is None else functions)]
         written += [jacobian(self.function(name), of) for name, of in (jacobians or {}).items()]
         written += [hessian(self.function(name), of) for name, of in (hessians or {}).items()]
-        start = {name: getattr(self.start, name).tolist() for name in "qvzup"}
-        tables = {
-            name: Table(self.names[name], tuple(item.unit for item in self.quantities[name]), tuple(start[name]))
-            for name in start
-        }
+        units = {name: tuple(item.unit for item in self.quantities[name]) for name in "qvzup"}
+        values = {name: tuple(getattr(self.start, name).tolist()) for name in units}
+        units["x"], values["x"] = ((*each["q"], *each["v"], *each["z"]) for each in (units, values))
+        tables = {name: Table(self.names[name], units[name], values[name]) for name in units}
         return write_folder(Path(folder), c_files(self.dae.name, written, tables))
 
     @checked
@@ -211,5 +213,8 @@ class ModelEquations(EquationFunctions):
         return function
 
 
-def _again(model: Model, coordinates: str | None, parameters: tuple[str, ...]) -> ModelEquations:
-    return ModelEquations(model, coordinates, parameters, derive(model, coordinates, by_step=False))
+def _again(
+    origin: Model | tuple[str, Mapping[str, Any]], coordinates: str | None, parameters: tuple[str, ...]
+) -> ModelEquations:
+    source, model = (origin, load(*origin)) if isinstance(origin, tuple) else (None, origin)
+    return ModelEquations(model, coordinates, parameters, derive(model, coordinates, by_step=False), source)
