@@ -15,6 +15,7 @@ from mbfmu.model import (
     BoxDrag,
     Component,
     CutForce,
+    EllipsoidFluid,
     FixedTranslation,
     FreeMotion,
     Gear,
@@ -176,6 +177,18 @@ def test_a_box_in_a_fluid_is_held_back_by_the_square_of_its_speed_and_by_its_spe
         t = -rho * b[i] * (b[j] ** 4 + b[k] ** 4) * abs(w[i]) * w[i] / 64 - math.pi * mu * d**3 * w[i]
         assert values[f"drag.f[{i + 1}]"] == pytest.approx(f, rel=1e-12)
         assert values[f"free.z_rel[{i + 1}]"] == pytest.approx(t / 0.4, rel=1e-12)
+
+
+def test_the_fluid_that_moves_along_with_a_sphere_is_half_its_volume_and_with_a_thin_disk_as_by_lamb() -> None:
+    """A disk of radius c that moves along its axis takes ``8/3 c^3`` along (Lamb, Hydrodynamics, art. 102)."""
+    masses, inertias = EllipsoidFluid("ball", a=(0.3, 0.3, 0.3)).moved_along
+    assert masses == pytest.approx([2 / 3 * math.pi * 0.3**3] * 3, rel=1e-12)
+    assert inertias == [0.0, 0.0, 0.0]
+    masses, inertias = EllipsoidFluid("disk", a=(0.5, 0.5, 1e-6)).moved_along
+    assert masses[2] == pytest.approx(8 / 3 * 0.5**3, rel=1e-5)
+    assert inertias[:2] == pytest.approx([16 / 45 * 0.5**5] * 2, rel=1e-5)
+    with pytest.raises(ValueRangeError, match=r"wing\.a = \(1, 0, 1\) must be three positive semi-axes, m"):
+        EllipsoidFluid("wing", a=(1, 0, 1))
 
 
 def test_a_rope_is_checked_where_it_is_written() -> None:

@@ -5,7 +5,7 @@ from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, AxesStop
 from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
 from mbfmu.model.forces.bushing import Bushing
 from mbfmu.model.forces.cartesian import CartesianSpringDamper
-from mbfmu.model.forces.fluid import BoxDrag
+from mbfmu.model.forces.fluid import BoxDrag, EllipsoidFluid
 from mbfmu.model.forces.force import AxisForce, Force
 from mbfmu.model.forces.friction import AxisFriction, RotationalFriction, TranslationalFriction
 from mbfmu.model.forces.laws import AxesLaw, AxisLaw, AxisPotential
@@ -45,6 +45,7 @@ __all__ = [
     "CartesianSpringDamper",
     "ConstantForce",
     "Damper",
+    "EllipsoidFluid",
     "FilteredDrive",
     "Force",
     "IntegratedDrive",

@@ -15,6 +15,7 @@ from mbfmu.model.forces import (
     AxesStop,
     BoxDrag,
     ConstantForce,
+    EllipsoidFluid,
     FilteredDrive,
     IntegratedDrive,
     TranslationalFriction,
@@ -121,16 +122,26 @@ def added(system: System, model: MjcfModel) -> System:
 
 
 def _drag(more: _More, body: ModelBody, settings: Settings) -> None:
-    """Add the drag of the box with the mass and the moments of inertia of a body, if a fluid is around it."""
+    """Add the drag of a body if a fluid is around it: of its wings, or of the box with its mass and inertia."""
     solid = body.solid
     if not (solid.m and settings.passive and (settings.density or settings.viscosity)):
+        return
+    fluid: dict[str, Any] = {"rho": settings.density, "mu": settings.viscosity, "wind": settings.wind}
+    for wing in body.wings:
+        name = more.named(f"{body.name}_fluid", "force")
+        kinds: dict[str, Any] = dict(
+            zip(("blunt", "slender", "angular", "kutta", "magnus"), wing.coefficients, strict=True)
+        )
+        item = EllipsoidFluid(name, a=wing.a, **fluid, **kinds)
+        more.add(item, frame_b=more.end(f"{name}_b", body.name, wing.pose))
+    if body.wings:
         return
     pose = solid.pose
     moments = np.diag(pose.R.T @ solid.I @ pose.R)
     squares = 6 * (moments.sum() - 2 * moments) / solid.m
     b: Any = tuple(float(np.sqrt(max(item, 0.0))) for item in squares)
     name = more.named(f"{body.name}_drag", "force")
-    drag = BoxDrag(name, b=b, rho=settings.density, mu=settings.viscosity, wind=settings.wind)
+    drag = BoxDrag(name, b=b, **fluid)
     more.add(drag, frame_b=more.end(f"{name}_b", body.name, pose))
 
 

@@ -1,14 +1,14 @@
 """The tree of bodies of a model, with their joints, geoms and sites."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mbfmu.errors import ModelError, NameInUseError, UnknownNameError, ValueRangeError, nearest
 from mbfmu.model.mjcf.defaults import Defaults
-from mbfmu.model.mjcf.geoms import Geom, Meshes, geom_of, solid_of_geom, visual_of
+from mbfmu.model.mjcf.geoms import WEIGHTLESS, Geom, Meshes, geom_of, solid_of_geom, visual_of
 from mbfmu.model.mjcf.inertials import bounded, inertial_of
 from mbfmu.model.mjcf.joints import ModelJoint, joint_of
 from mbfmu.model.mjcf.poses import HERE, LONG, RigidPose, about, pose_of, stretched
@@ -66,6 +66,7 @@ class ModelBody:
         solid: its mass.
         gravcomp: share of its weight that is held.
         visuals: the looks of its geoms.
+        wings: geoms that the fluid flows around as ellipsoids; none: it takes the box of the body's inertia.
     """
 
     name: str
@@ -76,12 +77,28 @@ class ModelBody:
     solid: MassShare
     gravcomp: float
     visuals: tuple[Visual, ...]
+    wings: tuple["Wing", ...] = ()
 
     @property
     def armed(self) -> tuple[MassShare, float]:
         """Its mass with the armature of a free joint, and the mass of that, which has no weight, kg."""
         m = sum(joint.armature for joint in self.joints if joint.kind == "free")
         return (merged([self.solid, MassShare(m, np.zeros(3), m * np.eye(3))]), m) if m else (self.solid, 0.0)
+
+
+@dataclass(frozen=True)
+class Wing:
+    """A geom in a fluid.
+
+    Args:
+        pose: its pose in the body's frame.
+        a: semi-axes of its ellipsoid, m.
+        coefficients: of blunt, slender and angular drag, of lift by the angle of attack and by spin.
+    """
+
+    pose: RigidPose
+    a: tuple[float, ...]
+    coefficients: tuple[float, ...]
 
 
 @dataclass
@@ -175,22 +192,34 @@ class _Walk:
             pose, solid = pose @ solid.pose, solid.moved(back.r, back.R)
             content.see_from(back)
         looks = tuple(look for geom in content.geoms if (look := visual_of(geom, name, self.meshes, self.colours)))
-        if self.settings.density or self.settings.viscosity:
-            self._check_fluid(content, solid)
+        wings = tuple(self._wings(content)) if self.settings.density or self.settings.viscosity else ()
         gravcomp = reader.number(element, "gravcomp", "0") if self.settings.passive else 0.0
-        bodies.bodies[name] = ModelBody(name, element, parent, pose, tuple(joints), solid, gravcomp, looks)
+        bodies.bodies[name] = ModelBody(name, element, parent, pose, tuple(joints), solid, gravcomp, looks, wings)
         for geom in content.geoms:
             if geom.kind == "plane" and joint_path(bodies, name):
                 message = f"a plane is endless, and the body '{name}' moves: take a box, or remove it"
                 raise reader.error(geom.element, ModelError(message))
         self.finish(content, name, depth)
 
-    def _check_fluid(self, content: "_Content", solid: MassShare) -> None:
+    def _wings(self, content: "_Content") -> Iterator[Wing]:
+        """Yield the geoms of a body that the fluid flows around as ellipsoids."""
         for geom in content.geoms:
-            shape = choice(self.reader, geom.element, "fluidshape", "none", ("none", "ellipsoid"))
-            if shape != "none" and solid.m and self.settings.passive:
-                message = 'the fluid around an ellipsoid is not modelled: write fluidshape="none", which takes the box'
-                raise self.reader.error(geom.element, ModelError(f"{message} of the body's inertia"))
+            if choice(self.reader, geom.element, "fluidshape", "none", ("none", "ellipsoid")) == "none":
+                continue
+            if geom.mesh or geom.kind in WEIGHTLESS:
+                message = f'fluidshape="ellipsoid" of a {geom.kind} geom is not modelled: take an ellipsoid beside it'
+                raise self.reader.error(geom.element, ModelError(message))
+            words = geom.element.attributes.get("fluidcoef", "").split()
+            stated = self.reader.numbers(geom.element, "fluidcoef", "", len(words))
+            coefficients = (*stated, *(0.5, 0.25, 1.5, 1.0, 1.0)[len(stated) :])[:5]
+            match geom.kind, geom.size:
+                case "sphere", (r,):
+                    a: tuple[float, ...] = (r, r, r)
+                case "capsule" | "cylinder", (r, h):
+                    a = (r, r, h + r * (geom.kind == "capsule"))
+                case _:
+                    a = geom.size
+            yield Wing(geom.pose, a, coefficients)
 
     def finish(self, content: "_Content", name: str, depth: int) -> None:
         """Add the sites of a body, and the bodies in it."""
