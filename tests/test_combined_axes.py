@@ -19,7 +19,10 @@ from mbfmu.model import (
     Component,
     ConstantForce,
     FilteredDrive,
+    FilteredThruster,
     FreeMotion,
+    IntegratedDrive,
+    IntegratedThruster,
     Parameter,
     PolynomialCoupling,
     Prismatic,
@@ -113,6 +116,25 @@ def test_a_filtered_drive_follows_a_step_with_its_time_constant() -> None:
     assert result["drive.f"] == pytest.approx(result["drive.z"], abs=1e-12)
     speed = 0.3 + 3 / 2 * (time - 0.2 * (1 - np.exp(-time / 0.2)))
     assert result["left.v"] == pytest.approx(speed, abs=2e-5)
+
+
+def test_a_thruster_behind_a_filter_or_an_integrator_is_a_drive_behind_it() -> None:
+    """Along a rail, with limits of the input and of the integral."""
+    limits: dict[str, Any] = {"u_least": -2.0, "u_greatest": 2.5, "bias_v": -0.3, "z": 0.1}
+    for drive, thruster, more in (
+        (FilteredDrive, FilteredThruster, {"T": 0.2}),
+        (IntegratedDrive, IntegratedThruster, {"z_least": -0.05, "z_greatest": 0.3}),
+    ):
+        pair = carts(
+            drive("drive", joints=("left",), ratios=(1.0,), **limits, **more), thruster("jet", **limits, **more)
+        )
+        system = System("pair", pair.components, (*pair.connections, connect("two.frame_a", "jet.frame_b")))
+        for u in (3.0, -1.0):
+            result = mbfmu.simulate(
+                system, 0.3, inputs={"drive.u": str(u), "jet.u": str(u)}, step=1e-3, error_samples=0
+            )
+            assert result["jet.z"] == pytest.approx(result["drive.z"], abs=1e-12)
+            assert result["jet.f[1]"] + 0.3 * result["right.v"] == pytest.approx(result["jet.z"], abs=2e-3)
 
 
 def test_the_energy_changes_by_the_power_of_a_drive() -> None:

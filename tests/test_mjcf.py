@@ -328,6 +328,14 @@ def test_an_integrating_actuator_follows_its_input_within_the_limits_of_its_stat
     assert np.abs(result["turn.f"] - 50 * (z - s)).max() < 50 * 1.1e-3  # the step in which it reaches the limit
 
 
+def test_a_file_without_bodies_in_its_world_is_the_world_alone_and_a_notice_tells_it(tmp_path: Path) -> None:
+    """Part of a model that others include, read by itself: MuJoCo leaves out what stands beside the worldbody."""
+    with pytest.warns(UserWarning, match=r"left out, as MuJoCo does: 1 <body> beside .*there are no bodies"):
+        system = mbfmu.load(written(tmp_path, '<mujoco><body name="arm"><geom size="1"/></body></mujoco>'))
+    assert isinstance(system, System)
+    assert [type(item) for item in system.components] == [World]
+
+
 def test_adhesion_and_what_is_only_seen_or_fixed_changes_nothing(tmp_path: Path) -> None:
     """Adhesion pulls at contacts, which are left out; a skin is drawn; a fixed body needs no inertia."""
     text = MECHANISM.replace("<worldbody>", '<deformable><skin name="s"/></deformable><worldbody>')

@@ -8,7 +8,7 @@ from test_mjcf import accelerations, loaded, written
 
 from mbfmu.dae import derive
 from mbfmu.errors import MbfmuError
-from mbfmu.model import AxesSpring, Gear
+from mbfmu.model import AxesSpring, Gear, RotationalDamper, World
 
 CHILD = """<mujoco model="arm"><default><geom density="500"/><default class="soft"><joint damping="3"/></default>
   </default>
@@ -65,7 +65,7 @@ WRONG = {
     "the model has no body 'legs'": ('body="leg"', 'body="legs"'),
     "is outside the folder of the model": ("arm.xml", "../arm.xml"),
     "has the setting angle=": ("<mujoco><default>", '<mujoco><compiler angle="radian"/><default>'),
-    "<compiler conflict> is not read": ("<mujoco><default>", '<mujoco><compiler conflict="merge"/><default>'),
+    "it is one of warning, merge, error": ("<mujoco><default>", '<mujoco><compiler conflict="all"/><default>'),
 }  # fmt: skip
 
 
@@ -84,3 +84,18 @@ def test_a_model_that_attaches_itself_is_refused(tmp_path: Path) -> None:
     text = PARENT.format("model.xml", "", "x_")
     with pytest.raises(MbfmuError, match="more than 20 models attached to each other"):
         loaded(written(tmp_path, text))
+
+
+def test_options_of_an_attached_model_count_where_the_models_are_to_be_merged_and_agree(tmp_path: Path) -> None:
+    """By themselves they are left out; the model takes over what it does not state, and refuses what differs."""
+    child = CHILD.replace("<worldbody>", '<option gravity="0 0 -3"><flag damper="disable"/></option><worldbody>', 1)
+    path = parent(tmp_path, child=child)
+    plain, merging = path.read_text(encoding="utf-8"), '<mujoco><compiler conflict="merge"/>'
+    for text, g, dampers in ((plain, 9.81, 2), (plain.replace("<mujoco>", merging), 3.0, 0)):
+        system = loaded(written(tmp_path, text))
+        assert next(item.g for item in system.components if isinstance(item, World)) == g
+        assert sum(isinstance(item, RotationalDamper) for item in system.components) == dampers
+    for rule in ("merge", "error"):
+        stated = f'<mujoco><compiler conflict="{rule}"/><option gravity="0 0 -2"/>'
+        with pytest.raises(MbfmuError, match='the models state gravity="0 0 -2" and "0 0 -3"'):
+            loaded(written(tmp_path, plain.replace("<mujoco>", stated)))

@@ -21,7 +21,7 @@ from mbfmu.model.forces.maxwell import (
 from mbfmu.model.forces.point_gravity import PointGravity
 from mbfmu.model.forces.rotor import RotationalRotor, TranslationalRotor
 from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
-from mbfmu.model.forces.thruster import AffineThruster, ConstantForce
+from mbfmu.model.forces.thruster import AffineThruster, ConstantForce, FilteredThruster, IntegratedThruster
 from mbfmu.model.forces.tyre import Tyre
 from mbfmu.model.forces.tyre_data import read_tir
 from mbfmu.model.forces.world import WorldForce, WorldTorque
@@ -47,8 +47,10 @@ __all__ = [
     "Damper",
     "EllipsoidFluid",
     "FilteredDrive",
+    "FilteredThruster",
     "Force",
     "IntegratedDrive",
+    "IntegratedThruster",
     "LimitedForce",
     "LimitedTorque",
     "LineForce",

@@ -175,6 +175,10 @@ class IntegratedDrive(AffineDrive):
         return ca.fmax(p.z_least, ca.fmin(p.z_greatest, p.z))
 
     def rates(self, p: Any, s: SX, v: SX) -> tuple[SX, ...]:
-        u = self.asked(p)
-        rising = ca.if_else(p.z < p.z_greatest, ca.fmax(u, 0), 0)
-        return (rising + ca.if_else(p.z > p.z_least, ca.fmin(u, 0), 0),)
+        return (integrated(p, self.asked(p)),)
+
+
+def integrated(p: Any, u: SX) -> SX:
+    """Return the rate of an integral z of u between the limits ``p.z_least`` and ``p.z_greatest``."""
+    rising = ca.if_else(p.z < p.z_greatest, ca.fmax(u, 0), 0)
+    return rising + ca.if_else(p.z > p.z_least, ca.fmin(u, 0), 0)

@@ -7,7 +7,8 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.errors import ValueRangeError
-from mbfmu.model.component import Input, Value, quantity
+from mbfmu.model.component import Input, Value, quantity, state
+from mbfmu.model.forces.axes import integrated
 from mbfmu.model.forces.force import Force
 from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.frame import SX, Frame
@@ -57,8 +58,56 @@ class AffineThruster(Force):
         force = ca.SX(list(self.force[: 2 if p.planar else 3]))
         torque = ca.SX(list(self.torque[-1:] if p.planar else self.torque))
         v = ca.dot(b.R @ force, b.v_0) + ca.dot(torque if p.planar else b.R @ torque, b.w_0)
-        u = ca.fmax(p.u_least, ca.fmin(p.u_greatest, p.u))
-        return ((v, ca.fmax(p.f_least, ca.fmin(p.f_greatest, p.gain * u + p.bias + p.bias_v * v))),)
+        return ((v, ca.fmax(p.f_least, ca.fmin(p.f_greatest, p.gain * self.acting(p) + p.bias + p.bias_v * v))),)
+
+    def asked(self, p: Any) -> SX:
+        """Return the input within its limits."""
+        return ca.fmax(p.u_least, ca.fmin(p.u_greatest, p.u))
+
+    def acting(self, p: Any) -> SX:
+        """Return the value that the gain multiplies: the input within its limits."""
+        return self.asked(p)
+
+
+@dataclass(frozen=True)
+class FilteredThruster(AffineThruster):
+    """An affine thruster behind a filter of first order: its gain multiplies `z`, with ``z' = (u - z) / T``.
+
+    Args:
+        force, torque, gain, ...: see `AffineThruster`.
+        T: time constant, s.
+        z: start value of the filter's state.
+    """
+
+    T: Value = quantity(1.0, "s", "time constant", min=1e-9)
+    z: Value = state("1", "filtered input")
+
+    def acting(self, p: Any) -> SX:
+        return p.z
+
+    def rates(self, p: Any, a: Frame, b: Frame) -> tuple[SX, ...]:
+        return ((self.asked(p) - p.z) / p.T,)
+
+
+@dataclass(frozen=True)
+class IntegratedThruster(AffineThruster):
+    """An affine thruster behind an integrator: its gain multiplies `z`, with ``z' = u`` between the limits of z.
+
+    Args:
+        force, torque, gain, ...: see `AffineThruster`.
+        z_least, z_greatest: limits of z.
+        z: start value of the integral.
+    """
+
+    z_least: Value = quantity(-NO_LIMIT, "1", "least integral")
+    z_greatest: Value = quantity(NO_LIMIT, "1", "greatest integral")
+    z: Value = state("1", "integral of the input")
+
+    def acting(self, p: Any) -> SX:
+        return ca.fmax(p.z_least, ca.fmin(p.z_greatest, p.z))
+
+    def rates(self, p: Any, a: Frame, b: Frame) -> tuple[SX, ...]:
+        return (integrated(p, self.asked(p)),)
 
 
 @dataclass(frozen=True)

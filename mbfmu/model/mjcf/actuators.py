@@ -211,8 +211,6 @@ def _actuator(
     states = settings.limits(reader, element, f"actuator '{name}'", "actrange", "actlimited") if law.stateful else None
     if law.filtered and states:
         unknown = unknown or "limits of its filter"
-    if site and law.stateful:
-        unknown = unknown or "a filter at a site"
     acting = law.acting
     if acting.dampratio and site:
         unknown = unknown or "a damping ratio at a site"

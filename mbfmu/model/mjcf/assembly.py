@@ -11,13 +11,16 @@ from mbfmu.model.couplings import Gear, PolynomialCoupling
 from mbfmu.model.forces import (
     AffineDrive,
     AffineThruster,
+    AxesLaw,
     AxesSpring,
     AxesStop,
     BoxDrag,
     ConstantForce,
     EllipsoidFluid,
     FilteredDrive,
+    FilteredThruster,
     IntegratedDrive,
+    IntegratedThruster,
     TranslationalFriction,
 )
 from mbfmu.model.forces.stop import NO_LIMIT
@@ -93,6 +96,9 @@ def added(system: System, model: MjcfModel) -> System:
             lower, upper = tendon.slack
             name = more.named(tendon.name, "tendon")
             more.add(AxesSpring(name, **axes, c=tendon.stiffness, lower=lower, upper=upper, d=tendon.damping))
+        if tendon.law:
+            axes = _axes(more, tendon.ratios, axial)
+            more.add(AxesLaw(more.named(f"{tendon.name}_law", "tendon"), **axes, formula=tendon.law))
         if tendon.name in model.stops and tendon.limits:
             c, (lower, upper) = model.stops[tendon.name], tendon.limits
             name = more.named(f"{tendon.name}_stop", "tendon")
@@ -168,6 +174,8 @@ def _span(more: _More, rope: SpatialTendon, model: MjcfModel, sites: Mapping[str
         spring = AxesSpring(more.named(f"{name}_spring", "tendon"), **axis, c=rope.stiffness, d=rope.damping,
                             lower=lower, upper=upper)  # fmt: skip
         more.add(spring)
+    if rope.law:
+        more.add(AxesLaw(more.named(f"{name}_law", "tendon"), **axis, formula=rope.law))
     if rope.name in model.stops and rope.limits:
         c, (lower, upper) = model.stops[rope.name], rope.limits
         more.add(AxesStop(more.named(f"{name}_stop", "tendon"), **axis, lower=lower, upper=upper, c=c, d=c / VELOCITY))
@@ -216,19 +224,20 @@ def _drive(
     name = more.named(actuator.name, "actuator")
     limits = dict(_limits(actuator))
     fields: dict[str, Any] = {"gain": law.gain[0], "bias": law.bias[0], "bias_v": law.bias[2], **limits}
+    if law.dyntype == "integrator":
+        least, greatest = actuator.states or (-NO_LIMIT, NO_LIMIT)
+        fields |= {"z_least": least, "z_greatest": greatest, "z": state}
+    elif law.filtered:
+        fields |= {"T": law.filtered, "z": state}
+    kind = 1 if law.dyntype == "integrator" else 2 if law.filtered else 0
     if actuator.site:
         force, torque = actuator.gear[:3], actuator.gear[3:]
-        more.add(AffineThruster(name, force=force, torque=torque, **fields), frame_b=sites[actuator.site])
+        thruster = (AffineThruster, IntegratedThruster, FilteredThruster)[kind]
+        more.add(thruster(name, force=force, torque=torque, **fields), frame_b=sites[actuator.site])
     else:
         fields |= {"gain_s": law.gain[1], "gain_v": law.gain[2], "bias_s": law.bias[1]}
-        axes = _axes(more, actuator.joints, axial)
-        if law.dyntype == "integrator":
-            least, greatest = actuator.states or (-NO_LIMIT, NO_LIMIT)
-            more.add(IntegratedDrive(name, **axes, **fields, z_least=least, z_greatest=greatest, z=state))
-        elif law.filtered:
-            more.add(FilteredDrive(name, **axes, **fields, T=law.filtered, z=state))
-        else:
-            more.add(AffineDrive(name, **axes, **fields))
+        drive = (AffineDrive, IntegratedDrive, FilteredDrive)[kind]
+        more.add(drive(name, **_axes(more, actuator.joints, axial), **fields))
     if begun:
         more.inputs[f"{name}.u"] = begun
 

@@ -9,7 +9,7 @@ from mbfmu.errors import ModelError, UnknownNameError, nearest
 from mbfmu.model.mjcf.defaults import APART, MAIN
 from mbfmu.model.mjcf.document import read_document
 from mbfmu.model.mjcf.replicas import REFERENCES, SECTIONS, names_in, references, size_of
-from mbfmu.model.mjcf.settings import joined
+from mbfmu.model.mjcf.settings import choice, joined
 from mbfmu.model.mjcf.unread import unread
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import MOST, XmlElement
@@ -20,6 +20,8 @@ DEEPEST = 20
 ALIKE = ("angle", "eulerseq", "autolimits", "coordinate", "inertiafromgeom", "inertiagrouprange", "balanceinertia",
          "boundmass", "boundinertia", "alignfree", "settotalmass", "strippath")  # fmt: skip
 """Settings of the compiler that a model and those that it attaches must share."""
+PHYSICS = {"gravity", "wind", "density", "viscosity", "actuatorgroupdisable"}
+"""Options that act on the motion, besides the flags."""
 NAMES = {*REFERENCES, "name", "class", "childclass", "mesh", "material"}
 """Attributes whose names get the prefix."""
 
@@ -35,6 +37,7 @@ class _Attached:
         left: elements that are left out and change no motion, by tag.
         more: elements of the sections of attached models, by tag of the section.
         classes: default classes of attached models.
+        options: options of attached models that this one takes over, as it has none.
         count: number of elements that were written.
     """
 
@@ -44,6 +47,7 @@ class _Attached:
     left: Counter[str] = field(default_factory=Counter)
     more: dict[str, list[XmlElement]] = field(default_factory=dict)
     classes: list[XmlElement] = field(default_factory=list)
+    options: list[XmlElement] = field(default_factory=list)
     count: int = 0
 
 
@@ -68,7 +72,7 @@ def attached(root: XmlElement, path: Path, outside: bool) -> tuple[XmlElement, C
     state = _Attached(path, outside, SourceText(str(path), path.parent))
     children = [_expanded(state, item, root, path, 1) if item.tag == "worldbody" else item for item in root.children]
     sections = [XmlElement(tag, {}, root.line, items, source=root.source) for tag, items in state.more.items()]
-    return replace(root, children=[*children, *state.classes, *sections]), state.left
+    return replace(root, children=[*state.options, *children, *state.classes, *sections]), state.left
 
 
 def _all(element: XmlElement, tag: str) -> Iterator[XmlElement]:
@@ -139,8 +143,9 @@ def _model(
         if known[-1] != name:
             continue
         outer_compiler, compiler = joined(root, "compiler"), joined(inner, "compiler")
-        if "conflict" in outer_compiler.attributes:
-            raise reader.error(outer_compiler, ModelError("<compiler conflict> is not read: remove it"))
+        rule = choice(reader, outer_compiler, "conflict", "warning", ("warning", "merge", "error"))
+        if rule != "warning":
+            state.options += _options(reader, element, root, inner, rule == "merge")
         for key in ALIKE:
             mine, other = (item.attributes.get(key) for item in (outer_compiler, compiler))
             if mine != other:
@@ -148,6 +153,35 @@ def _model(
                 raise reader.error(element, ModelError(message))
         return inner, inner_path
     raise reader.error(element, UnknownNameError(f"<attach>: there is no model '{name}'; {nearest(name, known)}"))
+
+
+def _options(
+    reader: Attributes, element: XmlElement, root: XmlElement, inner: XmlElement, merges: bool
+) -> Iterator[XmlElement]:
+    """Yield the options of an attached model that act on the motion and that the model around it does not state.
+
+    Raises:
+        ModelError: both state one, and not alike.
+    """
+    for tag in ("option", "flag"):
+        mine, other = (
+            joined(model, tag) if tag == "option" else _flags(model) for model in (root, inner)
+        )  # fmt: skip
+        for key, text in other.attributes.items():
+            if (tag == "option" and key not in PHYSICS) or mine.attributes.get(key, text).split() == text.split():
+                continue
+            message = f'<attach>: the models state {key}="{mine.attributes[key]}" and "{text}", and their compiler does'
+            raise reader.error(element, ModelError(f"{message} not let them differ: set them alike"))
+        kept = {key: text for key, text in other.attributes.items() if tag == "flag" or key in PHYSICS}
+        if merges and kept:
+            held = XmlElement(tag, kept, other.line, source=other.source)
+            yield held if tag == "option" else XmlElement("option", {}, other.line, [held], source=other.source)
+
+
+def _flags(root: XmlElement) -> XmlElement:
+    """Return the flags of a model as one element."""
+    return joined(XmlElement("", {}, root.line, [flag for item in root.all("option") for flag in item.all("flag")]),
+                  "flag")  # fmt: skip
 
 
 def _chosen(reader: Attributes, element: XmlElement, inner: XmlElement) -> list[XmlElement]:

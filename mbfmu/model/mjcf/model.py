@@ -30,7 +30,6 @@ from mbfmu.model.robot.masses import Mobility, mobility_of
 from mbfmu.model.robot.robot import Array, Origin, Robot
 from mbfmu.model.robot.stiffness import stop_stiffness
 from mbfmu.model.robot.tree import eased, mended
-from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import SourceText
 
@@ -78,10 +77,9 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     source = SourceText(str(path), path.parent)
     reader = Attributes(source)
     left = Counter(unread(reader, root))
-    _check_sections(root, reader)
-    settings = settings_of(root, reader, path.parent)
     root, left_there = attached(root, path, choices.outside)
     left += left_there
+    settings = settings_of(root, reader, path.parent)
     root = replicated(root, reader, settings)
     defaults = defaults_of(root, reader)
     bodies = bodies_of(root, defaults, settings, meshes_of(root, defaults, settings))
@@ -118,11 +116,6 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     return MjcfModel(
         replace(robot, notices=notices), bodies, settings, tendons, ropes, equalities, damped, stops, keyframe
     )
-
-
-def _check_sections(root: XmlElement, reader: Attributes) -> None:
-    if not any(item.children for item in root.all("worldbody")):
-        raise reader.error(root, ModelError("a model needs a <worldbody> with a <body>"))
 
 
 def _check_forces(reader: Attributes, bodies: MjcfBodies, choices: RobotOptions) -> None:
@@ -280,6 +273,10 @@ def _rope_row(mobility: Mobility, rope: SpatialTendon) -> Array:
 def _unused(left: Counter[str], bodies: MjcfBodies) -> Iterator[str]:
     """Yield what the file has and the system has not, without an effect on the motion, and contacts."""
     counts = left + bodies.unused
+    if outside := counts.pop("body", 0):
+        yield f"left out, as MuJoCo does: {outside} <body> beside the <worldbody>, in which bodies stand"
+    if not bodies.bodies:
+        yield "there are no bodies: the system is the world alone"
     if counts:
         yield "not used: " + ", ".join(f"{count} <{tag}>" for tag, count in counts.most_common())
     if bodies.touching:

@@ -38,6 +38,7 @@ class Tendon:
         length: length at the references of the joints.
         efforts: least and greatest force of all actuators together; None: no limits.
         limits: least and greatest length; None: no limits.
+        law: force of the higher powers of its stiffness and damping, a formula of s and v; empty: none.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Tendon:
     length: float
     efforts: tuple[float, float] | None
     limits: tuple[float, float] | None = None
+    law: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class SpatialTendon:
         armature: mass that moves with its length, kg.
         efforts: least and greatest force of all actuators together; None: no limits.
         limits: least and greatest length, m; None: no limits.
+        law: force of the higher powers of its stiffness and damping, a formula of s and v; empty: none.
     """
 
     name: str
@@ -96,11 +99,12 @@ class SpatialTendon:
     armature: float
     efforts: tuple[float, float] | None
     limits: tuple[float, float] | None = None
+    law: str = ""
 
     @property
     def acts(self) -> bool:
         """Return whether it acts on the motion by itself."""
-        return bool(self.stiffness or self.damping or self.friction or self.armature or self.limits)
+        return bool(self.stiffness or self.damping or self.friction or self.armature or self.limits or self.law)
 
     def rope(self, name: str) -> Rope:
         """Return the rope, with a name."""
@@ -189,15 +193,15 @@ def _fixed(
         ratios[joint] = ratios.get(joint, 0.0) + reader.number(item, "coef", "")
     if not ratios:
         raise reader.error(element, ModelError(f"tendon '{name}' needs a <joint>"))
-    stiffness = _first(reader, element, "stiffness") if settings.flags["spring"] and settings.flags["passive"] else 0.0
-    damping = _first(reader, element, "damping") if settings.flags["damper"] and settings.flags["passive"] else 0.0
+    stiffness, damping = (_acting(reader, element, settings, key) for key in ("stiffness", "damping"))
     words = element.attributes.get("springlength", "-1").split()
     lengths = reader.numbers(element, "springlength", "-1", len(words) or 1)
     rest = sum(ratio * joints[joint].rest for joint, ratio in ratios.items())
     slack = (rest, rest) if lengths[0] < 0 and len(lengths) == 1 else (lengths[0], lengths[-1])
     reference = sum(ratio * joints[joint].ref for joint, ratio in ratios.items())
     efforts = _efforts(reader, element, name, settings)
-    return Tendon(name, element, ratios, stiffness, damping, slack, reference, efforts)
+    law = _law(stiffness, damping, slack)
+    return Tendon(name, element, ratios, stiffness[0], damping[0], slack, reference, efforts, law=law)
 
 
 def _spatial(
@@ -206,19 +210,20 @@ def _spatial(
     if _first(reader, element, "springyield"):
         raise reader.error(element, ModelError(f"tendon '{name}' has springyield, which is not modelled: set it to 0"))
     sites, ways = _path(reader, element, name, bodies)
-    passive = settings.flags["passive"]
-    stiffness = _first(reader, element, "stiffness") if settings.flags["spring"] and passive else 0.0
-    damping = _first(reader, element, "damping") if settings.flags["damper"] and passive else 0.0
+    stiffness, damping = (_acting(reader, element, settings, key) for key in ("stiffness", "damping"))
     friction = _first(reader, element, "frictionloss") if settings.flags["frictionloss"] else 0.0
     efforts = _efforts(reader, element, name, settings)
     armature = reader.number(element, "armature", "0", least=0.0)
-    tendon = SpatialTendon(name, element, sites, ways, stiffness, damping, (0.0, 0.0), friction, armature, efforts)
+    tendon = SpatialTendon(
+        name, element, sites, ways, stiffness[0], damping[0], (0.0, 0.0), friction, armature, efforts
+    )
     words = element.attributes.get("springlength", "-1").split()
     lengths = reader.numbers(element, "springlength", "-1", len(words) or 1)
     if ways and lengths[0] < 0 and len(lengths) == 1:
         rests = {joint.name: joint.rest for joint in bodies.joints.values()}
         lengths = (tendon.length(poses_of(bodies, rests)),)
-    return replace(tendon, slack=(lengths[0], lengths[-1]))
+    slack = (lengths[0], lengths[-1])
+    return replace(tendon, slack=slack, law=_law(stiffness, damping, slack))
 
 
 def _path(
@@ -284,6 +289,23 @@ def _efforts(reader: Attributes, element: XmlElement, name: str, settings: Setti
         message = f"tendon '{name}': actuatorfrcrange needs a first number of at most 0 and a second of at least 0"
         raise reader.error(element, ValueRangeError(message))
     return efforts
+
+
+def _acting(reader: Attributes, element: XmlElement, settings: Settings, attribute: str) -> tuple[float, ...]:
+    """Return the coefficients of the powers of a tendon's stiffness or damping, zeros if the settings switch it off."""
+    words = element.attributes.get(attribute, "0").split()
+    coefficients = reader.numbers(element, attribute, "0", len(words) or 1)
+    flag = "spring" if attribute == "stiffness" else "damper"
+    return coefficients if settings.flags[flag] and settings.flags["passive"] else (0.0,)
+
+
+def _law(stiffness: tuple[float, ...], damping: tuple[float, ...], slack: tuple[float, float]) -> str:
+    """Return the force of the higher powers, ``-c_n x^n`` beyond the slack and ``-d_n |v|^(n-1) v``, as a formula."""
+    lower, upper = slack
+    x = f"(s - {lower!r})" if lower == upper else f"(max(0, s - {upper!r}) - max(0, {lower!r} - s))"
+    terms = [f" - ({c!r})*{x}**{n}" for n, c in enumerate(stiffness[1:], 2) if c]
+    terms += [f" - ({d!r})*abs(v)**{n - 1}*v" for n, d in enumerate(damping[1:], 2) if d]
+    return "".join(terms).lstrip()
 
 
 def _first(reader: Attributes, element: XmlElement, attribute: str) -> float:

@@ -21,6 +21,7 @@ PLUGIN = "acts by a program of its own, which is not modelled: remove it"
 MODEL: dict[str, Rule] = {
     **quiet(" ".join((*SILENT, "sensor", "contact"))),
     "deformable": lambda item: "is not modelled: remove it" if any(x.tag != "skin" for x in item.children) else "",
+    "body": harmless,  # MuJoCo leaves it out; a notice names it
     "extension": harmless,  # plugins are judged where they act
     **dict.fromkeys(("replicate", "composite"), ALIKE),
     "flexcomp": FLEX,
