@@ -2,8 +2,10 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -23,6 +25,7 @@ from mbfmu.model import (
     FreeMotion,
     IntegratedDrive,
     IntegratedThruster,
+    Muscle,
     Parameter,
     PolynomialCoupling,
     Prismatic,
@@ -135,6 +138,33 @@ def test_a_thruster_behind_a_filter_or_an_integrator_is_a_drive_behind_it() -> N
             )
             assert result["jet.z"] == pytest.approx(result["drive.z"], abs=1e-12)
             assert result["jet.f[1]"] + 0.3 * result["right.v"] == pytest.approx(result["jet.z"], abs=2e-3)
+
+
+PULLS = [(0.25, -0.1, 0.7, -13.24575), (0.5, 0.3, 0.4, -18.86), (0.75, -2, 0.9, -4.975),
+         (0.95, 0.05, 1.0, -52.01605902777777), (1.2, -0.5, 0.3, -22.546296296296312), (1.7, 0.9, 0.6, -69.5),
+         (2.3, 0.1, 0.5, -130.0)]  # fmt: skip
+"""Length, velocity, activation and force of a muscle by MuJoCo 4.0.0 (mju_muscleGain, mju_muscleBias)."""
+FOLLOWS = [(0.9, 0.2, 0, 87.5), (0.1, 0.8, 0, -29.75), (1.4, 0.3, 0, 73.68421052631578),
+           (0.5, 0.45, 0.3, 3.043457405986184), (0.4, 0.5, 0.3, -3.194085027726432), (-0.2, 0.6, 0, -21.0)]  # fmt: skip
+"""Excitation, activation, width and rate of the activation by MuJoCo 4.0.0 (mju_muscleDynamics)."""
+
+
+def test_a_muscle_pulls_and_wakes_as_in_mujoco() -> None:
+    def item(width: float = 0.0) -> Muscle:
+        return Muscle("muscle", joints=("left",), ratios=(1.0,), F_0=50.0, s=(0.2, 1.4), r=(0.7, 1.3), width=width)
+
+    dae = derive(carts(item()))
+    for s, v, z, f in PULLS:
+        a = accelerations(dae, [s, 0.0], [v, 0.0], [0.0], [z])
+        assert a == pytest.approx([f / 2.0, 0.0], rel=1e-12)
+    for u, z, width, rate in FOLLOWS:
+        p = SimpleNamespace(u=ca.SX(u), z=ca.SX(z), width=ca.SX(width))
+        (found,) = item(width).rates(p, ca.SX(0), ca.SX(0))
+        assert float(ca.evalf(found)) == pytest.approx(rate, rel=1e-12)
+    with pytest.raises(ValueRangeError, match=r"muscle\.s = \(1\.0, 0\.5\) needs a first number below the second"):
+        Muscle("muscle", joints=("left",), ratios=(1.0,), s=(1.0, 0.5))
+    with pytest.raises(ValueRangeError, match="needs l_min < 1 < l_max"):
+        Muscle("muscle", joints=("left",), ratios=(1.0,), curve=(1.5, 1.6, 1.5, 1.3, 1.2))
 
 
 def test_the_energy_changes_by_the_power_of_a_drive() -> None:

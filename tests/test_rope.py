@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from states import outputs, started
 
 from mbfmu.dae import derive
@@ -13,6 +14,7 @@ from mbfmu.model import (
     AxesSpring,
     Body,
     BoxDrag,
+    CartesianFriction,
     Component,
     CutForce,
     EllipsoidFluid,
@@ -177,6 +179,25 @@ def test_a_box_in_a_fluid_is_held_back_by_the_square_of_its_speed_and_by_its_spe
         t = -rho * b[i] * (b[j] ** 4 + b[k] ** 4) * abs(w[i]) * w[i] / 64 - math.pi * mu * d**3 * w[i]
         assert values[f"drag.f[{i + 1}]"] == pytest.approx(f, rel=1e-12)
         assert values[f"free.z_rel[{i + 1}]"] == pytest.approx(t / 0.4, rel=1e-12)
+
+
+def test_friction_between_frames_is_that_of_each_axis_by_itself() -> None:
+    """Along the axes of frame_a and about those of frame_b, by the formulas of the docstring."""
+    v, w, I = np.array([0.02, -1.0, 0.0]), np.array([0.3, 0.005, -0.01]), 0.4  # noqa: E741
+    turn = (1.0, 0.3, -0.2, 0.4)
+    free = FreeMotion("free", Q_rel=turn, v_rel=tuple(v.tolist()), w_rel=tuple(w.tolist()))
+    body = Body("body", m=2.0, I_11=I, I_22=I, I_33=I)
+    friction = CartesianFriction("friction", f_c=3.0, t_c=0.5, v_0=0.02, w_0=0.01)
+    pairs = [("world.frame_b", "free.frame_a"), ("free.frame_b", "body.frame_a"), ("world.frame_b", "friction.frame_a"),
+             ("body.frame_a", "friction.frame_b")]  # fmt: skip
+    system = System("free", (World("world", g=0.0), free, body, friction), tuple(connect(*p) for p in pairs))
+    R = Rotation.from_quat(turn, scalar_first=True).as_matrix()
+    for kind in KINDS:
+        values = begun(system, kind)
+        f, t = (np.array([values[f"friction.{name}[{k}]"] for k in (1, 2, 3)]) for name in "ft")
+        assert f == pytest.approx(-3 * np.tanh(v / 0.02), rel=1e-9, abs=1e-12)
+        turning = np.array([values[f"free.w_rel[{k}]"] for k in (1, 2, 3)])
+        assert R.T @ t == pytest.approx(-0.5 * np.tanh(R.T @ turning / 0.01), rel=1e-9, abs=1e-12)
 
 
 def test_the_fluid_that_moves_along_with_a_sphere_is_half_its_volume_and_with_a_thin_disk_as_by_lamb() -> None:

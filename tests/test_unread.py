@@ -8,7 +8,7 @@ import pytest
 
 import mbfmu
 from mbfmu.errors import MbfmuError
-from mbfmu.model import Body, ConstantForce, Gear, RotationalRotor, System, World
+from mbfmu.model import Body, CartesianFriction, ConstantForce, Gear, RotationalRotor, System, World
 from mbfmu.model.robot_options import RobotOptions
 
 URDF = """<robot name="arm">
@@ -285,7 +285,7 @@ MOVING = [
      "the spatial tendon 'r' has forces, and its path has no two sites"),
     ("body", "<flexcomp name='f'/>", "<flexcomp name='f'> is a body that bends, made of many, which is not read"),
     ("body", "<composite/>", "is not expanded: save the model with MuJoCo first"),
-    ("actuator", "<muscle joint='hinge' name='m'/>", "actuator 'm' (muscle) is not modelled: remove it"),
+    ("actuator", "<muscle joint='hinge' name='m'/>", "actuator 'm' (a muscle without lengthrange"),
     ("actuator", "<motor joint='hinge' nam='m'/>", "a <motor> has no 'nam'; did you mean 'name'?"),
     ("actuator", "<general joint='hinge' name='m' dyntype='filter' delay='0.1' nsample='2'/>", "it has a delay"),
     ("body", "<frame poss='1 0 0'/>", "a <frame> has no 'poss'"),
@@ -309,26 +309,20 @@ def test_a_keyframe_may_repeat_the_pose_of_a_mocap_body(tmp_path: Path) -> None:
     assert load(tmp_path, text, "arm.xml")[0] == load(tmp_path, MJCF, "arm.xml")[0]
 
 
-def test_limits_and_friction_that_are_not_modelled_go_with_options(tmp_path: Path) -> None:
-    """A ball joint with a range or friction, and a spatial tendon that wraps, read without limits and friction."""
-    ball = MJCF.replace('name="hinge" axis="0 1 0"', 'type="ball" range="0 60" frictionloss="1"')
-    ball = re.sub(r"<(tendon|equality|actuator|keyframe)>.*</\1>", "", ball)
-    tendon = MJCF.replace(
-        "</tendon>", '<spatial name="r" range="0 1"><site site="end"/><geom geom="g"/></spatial></tendon>'
-    )
-    for text, messages in (
-        (ball, ("the range of a ball joint is not modelled", "frictionloss of a ball joint is not modelled")),
-        (tendon, ("the spatial tendon 'r' has forces, and wraps over the geom 'g'",)),
-    ):
-        path = tmp_path / "arm.xml"
-        path.write_text(text, encoding="utf-8")
-        options = [RobotOptions(), RobotOptions(limits=False)]
-        for option, message in zip(options, messages, strict=False):
-            with pytest.raises(MbfmuError, match=message):
-                mbfmu.load(path, robot=option)
+def test_limits_that_are_not_modelled_go_with_an_option_and_friction_of_a_ball_joint_acts(tmp_path: Path) -> None:
+    ball = MJCF.replace('name="hinge" axis="0 1 0"', 'name="hinge" type="ball" range="0 60" frictionloss="1"')
+    path = tmp_path / "arm.xml"
+    path.write_text(re.sub(r"<(tendon|equality|actuator|keyframe)>.*</\1>", "", ball), encoding="utf-8")
+    with pytest.raises(MbfmuError, match="the range of a ball joint is not modelled"):
+        mbfmu.load(path)
+    for friction, torques in ((True, [1.0]), (False, [])):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            mbfmu.load(path, robot=RobotOptions(limits=False, friction=False))
+            system = mbfmu.load(path, robot=RobotOptions(limits=False, friction=friction))
+        assert isinstance(system, System)
+        acting = [item for item in system.components if isinstance(item, CartesianFriction)]
+        assert [item.t_c for item in acting] == torques
+        assert not any(item.f_c for item in acting)
 
 
 def test_a_limit_of_the_effort_of_several_drives_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from mbfmu.model.forces.bushing import Bushing
 from mbfmu.model.forces.cartesian import CartesianSpringDamper
 from mbfmu.model.forces.fluid import BoxDrag, EllipsoidFluid
 from mbfmu.model.forces.force import AxisForce, Force
-from mbfmu.model.forces.friction import AxisFriction, RotationalFriction, TranslationalFriction
+from mbfmu.model.forces.friction import AxisFriction, CartesianFriction, RotationalFriction, TranslationalFriction
 from mbfmu.model.forces.laws import AxesLaw, AxisLaw, AxisPotential
 from mbfmu.model.forces.limited import LimitedForce, LimitedTorque
 from mbfmu.model.forces.line import Damper, LineForce, Spring, SpringDamper
@@ -18,6 +18,7 @@ from mbfmu.model.forces.maxwell import (
     RotationalMaxwellDamper,
     TranslationalMaxwellDamper,
 )
+from mbfmu.model.forces.muscle import Muscle
 from mbfmu.model.forces.point_gravity import PointGravity
 from mbfmu.model.forces.rotor import RotationalRotor, TranslationalRotor
 from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
@@ -42,6 +43,7 @@ __all__ = [
     "AxisStop",
     "BoxDrag",
     "Bushing",
+    "CartesianFriction",
     "CartesianSpringDamper",
     "ConstantForce",
     "Damper",
@@ -56,6 +58,7 @@ __all__ = [
     "LineForce",
     "LuGreFriction",
     "MaxwellDamper",
+    "Muscle",
     "PointGravity",
     "RotationalDamper",
     "RotationalFriction",

@@ -1,4 +1,4 @@
-"""Dry friction on the axis of a joint, smooth enough for every stepper."""
+"""Dry friction on the axis of a joint and between frames, smooth enough for every stepper."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 import casadi as ca
 
 from mbfmu.model.component import Value, quantity
-from mbfmu.model.forces.force import AxisForce
-from mbfmu.model.frame import SX
+from mbfmu.model.forces.force import AxisForce, Force
+from mbfmu.model.frame import SX, Frame
+from mbfmu.model.relative import v_rel
 
 
 def stribeck(p: Any, v: SX) -> SX:
@@ -66,3 +67,29 @@ class TranslationalFriction(AxisFriction):
     v_0: Value = quantity(0.01, "m/s", "speed of smoothing", min=1e-9)
     d: Value = quantity(0.0, "N.s/m", "viscous constant", min=0)
     axis_unit: ClassVar[str] = "m"
+
+
+@dataclass(frozen=True)
+class CartesianFriction(Force):
+    """Dry friction between two frames along each axis of frame_a and about each axis of frame_b, smooth at rest.
+
+    With the velocity v of frame_b seen from frame_a and its angular velocity w, resolved in frame_a and in frame_b:
+    ``f_i = -f_c tanh(v_i / v_0)`` and ``t_i = -t_c tanh(w_i / w_0)``. It is the friction of MuJoCo in ball and free
+    joints, smoothed as in `AxisFriction`.
+
+    Args:
+        f_c: Coulomb force along each axis, N.
+        t_c: Coulomb torque about each axis, N.m.
+        v_0: velocity of smoothing, m/s.
+        w_0: angular velocity of smoothing, rad/s.
+    """
+
+    f_c: Value = quantity(0.0, "N", "Coulomb force along each axis", min=0)
+    t_c: Value = quantity(0.0, "N.m", "Coulomb torque about each axis", min=0)
+    v_0: Value = quantity(0.01, "m/s", "velocity of smoothing", min=1e-9)
+    w_0: Value = quantity(0.01, "rad/s", "angular velocity of smoothing", min=1e-9)
+
+    def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
+        v, w = v_rel(a, b), b.w_0 - a.w_0
+        w = w if p.planar else b.R.T @ w
+        return ((v, -p.f_c * ca.tanh(v / p.v_0)), (w, -p.t_c * ca.tanh(w / p.w_0)))

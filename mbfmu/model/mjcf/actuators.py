@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, first_of, nearest
 from mbfmu.model.mjcf.bodies import Site, known
@@ -36,6 +37,7 @@ class Actuator:
         armature: inertia that it adds to the one joint it acts on.
         damping: damping that it adds along the joints.
         states: least and greatest state of its integrator; None: no limits.
+        muscle: fields of a `Muscle`, in place of the law; none: it is no muscle.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Actuator:
     armature: float
     damping: float
     states: tuple[float, float] | None = None
+    muscle: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,12 @@ def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends:
             and (acts or any(word in filled.attributes for word in ("armature", "damping")))
         ):
             raise reader.error(element, ModelError(f"actuator '{name}' ({unknown}) is not modelled: remove it"))
-        if acts and actuator and actuator.law.stateful and flag_of(reader, filled, "actearly", False):
+        if (
+            acts
+            and actuator
+            and (actuator.law.stateful or actuator.muscle)
+            and flag_of(reader, filled, "actearly", False)
+        ):
             early.append(f"'{name}'")
         if acts and element.tag == "adhesion":  # it pulls at contacts alone
             sticking.append(f"'{name}'")
@@ -211,6 +219,12 @@ def _actuator(
     states = settings.limits(reader, element, f"actuator '{name}'", "actrange", "actlimited") if law.stateful else None
     if law.filtered and states:
         unknown = unknown or "limits of its filter"
+    if element.tag == "muscle":
+        muscle, lacking = _muscle(reader, element, inputs)
+        unknown = unknown or lacking or ("a muscle at a site" if site else "limits of its force" if forces else "")
+        rest = (joints, site, gear, element.attributes.get("tendon", ""), inputs, None)
+        rotor = armature * gear[0] ** 2
+        return (None, unknown) if unknown else (Actuator(name, law, *rest, rotor, damping, muscle=muscle), "")
     acting = law.acting
     if acting.dampratio and site:
         unknown = unknown or "a damping ratio at a site"
@@ -224,6 +238,30 @@ def _actuator(
     tendon = element.attributes.get("tendon", "")
     rotor = armature * gear[0] ** 2
     return Actuator(name, acting, joints, site, gear, tendon, inputs, forces, rotor, damping, states), ""
+
+
+def _muscle(reader: Attributes, element: XmlElement, inputs: tuple[float, float] | None) -> tuple[dict[str, Any], str]:
+    """Return the fields of a muscle, or what it lacks."""
+    F_0 = reader.number(element, "force", "-1")
+    s = reader.numbers(element, "lengthrange", "0 0", 2)
+    lacking = ""
+    if not s[0] < s[1]:
+        lacking = "a muscle without lengthrange, which MuJoCo finds by trial"
+    elif F_0 < 0:
+        lacking = "a muscle without force, which MuJoCo scales by the inertia it moves"
+    elif inputs and not (inputs[0] <= 0 and inputs[1] >= 1):
+        lacking = "a muscle with a ctrlrange within 0 to 1"
+    defaults = {"lmin": "0.5", "lmax": "1.6", "vmax": "1.5", "fpmax": "1.3", "fvmax": "1.2"}
+    curve = tuple(reader.number(element, key, text) for key, text in defaults.items())
+    r, T = reader.numbers(element, "range", "0.75 1.05", 2), reader.numbers(element, "timeconst", "0.01 0.04", 2)
+    return {
+        "F_0": F_0,
+        "s": s,
+        "r": r,
+        "curve": curve,
+        "T": T,
+        "width": reader.number(element, "tausmooth", "0"),
+    }, lacking
 
 
 def _damping(reader: Attributes, element: XmlElement) -> tuple[float, ...]:

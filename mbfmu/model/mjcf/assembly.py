@@ -21,6 +21,7 @@ from mbfmu.model.forces import (
     FilteredThruster,
     IntegratedDrive,
     IntegratedThruster,
+    Muscle,
     TranslationalFriction,
 )
 from mbfmu.model.forces.stop import NO_LIMIT
@@ -230,7 +231,9 @@ def _drive(
     elif law.filtered:
         fields |= {"T": law.filtered, "z": state}
     kind = 1 if law.dyntype == "integrator" else 2 if law.filtered else 0
-    if actuator.site:
+    if actuator.muscle:
+        more.add(Muscle(name, **_axes(more, actuator.joints, axial), **actuator.muscle, z=state))
+    elif actuator.site:
         force, torque = actuator.gear[:3], actuator.gear[3:]
         thruster = (AffineThruster, IntegratedThruster, FilteredThruster)[kind]
         more.add(thruster(name, force=force, torque=torque, **fields), frame_b=sites[actuator.site])

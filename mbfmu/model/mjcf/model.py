@@ -119,7 +119,7 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
 
 
 def _check_forces(reader: Attributes, bodies: MjcfBodies, choices: RobotOptions) -> None:
-    """Raise an error if limits or friction act on joints without an axis."""
+    """Raise an error if limits act on joints without an axis."""
     for joint in bodies.joints.values():
         if joint.kind not in {"ball", "free"}:
             continue
@@ -128,11 +128,6 @@ def _check_forces(reader: Attributes, bodies: MjcfBodies, choices: RobotOptions)
                 f"joint '{joint.name}': the range of a ball joint is not modelled: remove it, or read without limits"
             )
             raise reader.error(joint.element, ModelError(f"{message} (--no-limits)"))
-        if joint.friction and choices.friction:
-            message = (
-                f"joint '{joint.name}': frictionloss of a {joint.kind} joint is not modelled: set it to 0, or read"
-            )
-            raise reader.error(joint.element, ModelError(f"{message} without friction (--no-friction)"))
 
 
 def _check_idle(

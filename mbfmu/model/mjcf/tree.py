@@ -66,7 +66,7 @@ def robot_of(
             item = RobotJoint(
                 joint.name, joint.element.line, KINDS[joint.kind], parent, child, Origin.of(origin.r, origin.R),
                 tuple(float(item) for item in joint.axis) if joint.kind in {"hinge", "slide"} else (1.0, 0.0, 0.0),
-                joint.damping, joint.friction if joint.kind in {"hinge", "slide"} else 0.0, _limit(joint), None,
+                joint.damping, joint.friction, _limit(joint), None,
                 armature + armatures.get(joint.name, 0.0), joint.stiffness, joint.rest,
                 start.position or _reference(joint, body.pose), start.rate, joint.name in guessed, False,
             )  # fmt: skip

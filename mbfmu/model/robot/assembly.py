@@ -18,6 +18,7 @@ from mbfmu.model.couplings import Gear
 from mbfmu.model.forces import (
     AngularSpring,
     Bushing,
+    CartesianFriction,
     ConstantForce,
     LimitedForce,
     LimitedTorque,
@@ -123,6 +124,10 @@ class _Grown:
                 if joint.kind in {"ball", "floating"} and joint.damping:
                     damper = _round_damper(names["damper", joint.name], joint)
                     self.add(damper, frame_a=end, frame_b=f"{name}.frame_b")
+                if joint.kind in {"ball", "floating"} and joint.friction:
+                    f_c = joint.friction if joint.kind == "floating" else 0.0
+                    friction = CartesianFriction(names["friction", joint.name], f_c=f_c, t_c=joint.friction)
+                    self.add(friction, frame_a=end, frame_b=f"{name}.frame_b")
                 if joint.kind == "ball" and joint.stiffness:
                     spring = AngularSpring(names["spring", joint.name], c=joint.stiffness)
                     self.add(spring, frame_a=end, frame_b=f"{name}.frame_b")
