@@ -32,6 +32,7 @@ from mbfmu.model import (
     Revolute,
     RotationalLuGreFriction,
     RotationalMaxwellDamper,
+    SeriesSpringDamper,
     Subsystem,
     System,
     TranslationalEndStop,
@@ -200,6 +201,17 @@ def test_a_maxwell_damper_has_the_storage_and_loss_modulus_of_its_frequency(name
     time, effort = moved(name, "1 + 0.1*sin(rate*time)", rate, -0.1 * loss).T
     exact = -0.1 * (storage * np.sin(rate * time) + loss * np.cos(rate * time))
     np.testing.assert_allclose(effort, exact, atol=1e-7)
+
+
+def test_a_spring_and_damper_told_by_the_damper_s_length_move_as_a_maxwell_damper() -> None:
+    """f' = c (s' - s_damper') = c (s' - f/d), from f = c (s - s_unstretched - s_damper); f there pushes."""
+    series = SeriesSpringDamper("damper", c=C, d=D, s_unstretched=0.3, s_damper=0.5)
+    runs = [
+        mbfmu.simulate(on_rail(force, s=1.0, v=2.0), 1.0, step=0.01)
+        for force in (series, MaxwellDamper("damper", c=C, d=D, f=-C * (1.0 - 0.3 - 0.5)))
+    ]
+    np.testing.assert_allclose(runs[0]["rail.s"], runs[1]["rail.s"], atol=1e-8)
+    np.testing.assert_allclose(runs[0]["damper.f"], runs[1]["damper.f"], atol=1e-6)
 
 
 def test_a_maxwell_damper_on_a_free_mass_pulls_it_and_takes_energy_out() -> None:

@@ -33,6 +33,7 @@ from mbfmu.model import (
     Component,
     Damper,
     Force,
+    ForceBetween,
     Frame,
     FrameContact,
     FreeMotion,
@@ -50,6 +51,7 @@ from mbfmu.model import (
     Spring,
     SpringDamper,
     System,
+    TorqueBetween,
     TranslationalDamper,
     TranslationalFriction,
     TranslationalRotor,
@@ -79,6 +81,12 @@ BETWEEN: dict[str, tuple[Force, bool]] = {
     "Bushing, planar": (Bushing("force", c=(10.0, 20.0), d=(1.0, 2.0), c_phi_3=7.0, d_phi_3=0.7), True),
     "AngularSpring": (AngularSpring("force", c=20.0), False),
     "AngularSpring, planar": (AngularSpring("force", c=20.0), True),
+    **{
+        f"{kind.__name__} in {resolve}{', planar' * planar}": (kind("force", resolve=resolve), planar)
+        for kind in (ForceBetween, TorqueBetween)
+        for resolve in ("frame_a", "frame_b")
+        for planar in (False, True)
+    },
 }
 """Forces between two frames."""
 OUTSIDE: dict[str, tuple[Force, bool]] = {
@@ -586,7 +594,7 @@ def test_a_force_shows_what_it_puts_on_frame_b(name: str) -> None:
             R, apart = np.eye(dim), np.zeros(dim)
         efforts = {label: shown(found, f"force.{label}", size) for label, size in vectors(dae).items()}
         match name.partition(",")[0].partition(" in ")[0]:
-            case "LineForce" | "WorldForce" | "WorldTorque" | "Tow":
+            case "LineForce" | "WorldForce" | "WorldTorque" | "ForceBetween" | "TorqueBetween" | "Tow":
                 expected = {}
             case "Spring" | "Damper" | "SpringDamper":
                 expected = {"f": np.array([on_b[:dim] @ apart / np.linalg.norm(apart)])}
@@ -707,7 +715,7 @@ def test_every_force_of_the_library_is_tested_here() -> None:
     with_states = {
         f"{axis}{kind}" for axis in ("Rotational", "Translational") for kind in ("LuGreFriction", "MaxwellDamper")
     }
-    elsewhere = with_states | {"MaxwellDamper"}  # tests/test_component_states.py
+    elsewhere = with_states | {"MaxwellDamper", "SeriesSpringDamper"}  # tests/test_component_states.py
     elsewhere |= {"AffineThruster", "ConstantForce"}  # tests/test_combined_axes.py
     elsewhere |= {"Tyre"}  # tests/test_tyre.py
     elsewhere |= {"BoxDrag"}  # tests/test_rope.py

@@ -74,6 +74,70 @@ def test_an_assembly_of_a_rod_and_a_slide_keeps_its_length(tmp_path: Path) -> No
     np.testing.assert_allclose(found["energy.total"], found["energy.total"][0], rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("kind", "axes", "joint"),
+    [
+        ("Revolute", "n={0,0.6,0.8}, ", "n={0,0.6,0.8}"),
+        ("Spherical", "", ""),
+        ("Universal", "n_a={0,0,1}, n_b={1,0,0}, ", "n_a={0,0,1}, n_b={1,0,0}"),
+        ("Prismatic", "y_locked=false, ", "n={0,1,0}"),
+    ],
+)
+def test_a_body_that_a_constraint_holds_moves_as_on_the_joint(kind: str, axes: str, joint: str, tmp_path: Path) -> None:
+    bodies = "".join(
+        f"""  Parts.BodyShape {name}(r={{0.4,0,0}}, r_CM={{0.2,0.1,0}}, m=1, I_11=0.1, I_22=0.2, I_33=0.3);
+  Forces.Spring spring_{name}(c=20);"""
+        for name in "ab"
+    )
+    path = written(
+        tmp_path / "Held.mo",
+        f"""  inner World world;
+  Parts.FixedTranslation far(r={{0.8,0.3,0.3}});
+  Joints.Constraints.{kind} held({axes}x_locked=true);
+  Joints.FreeMotion free;
+  Joints.{kind} joint({joint});
+{bodies}""",
+        "world.frame_b, far.frame_a; world.frame_b, held.frame_a; held.frame_b, a.frame_a; "
+        "world.frame_b, free.frame_a; free.frame_b, a.frame_a; world.frame_b, joint.frame_a; joint.frame_b, b.frame_a; "
+        "far.frame_b, spring_a.frame_a; spring_a.frame_b, a.frame_b; "
+        "far.frame_b, spring_b.frame_a; spring_b.frame_b, b.frame_b",
+    )
+    result = mbfmu.simulate(path, 0.5, step=2e-3, error_samples=0)
+    for axis in (1, 2, 3):
+        np.testing.assert_allclose(result[f"a.r_0[{axis}]"], result[f"b.r_0[{axis}]"], atol=2e-5)
+        np.testing.assert_allclose(result[f"a.w_a[{axis}]"], result[f"b.w_a[{axis}]"], atol=2e-4)
+    path.write_text(path.read_text("utf-8").replace("x_locked=true", "x_locked=false"), "utf-8")
+    with pytest.raises(MbfmuError, match="free directions is not read"):
+        mbfmu.load(path)
+
+
+def test_forces_and_torques_between_two_frames_act_on_both(tmp_path: Path) -> None:
+    """Two rotors on one axis turn against each other, and two slides part, as their masses have it."""
+    path = written(
+        tmp_path / "Apart.mo",
+        """  inner World world(g=0);
+  Joints.Revolute one(n={1,0,0});
+  Joints.Revolute two(n={1,0,0});
+  Joints.Prismatic left(n={0,1,0});
+  Joints.Prismatic right(n={0,1,0});
+  Parts.Body a(m=1, r_CM={0,0,0}, I_11=2);
+  Parts.Body b(m=1, r_CM={0,0,0}, I_11=4);
+  Parts.Body c(m=2, r_CM={0,0,0});
+  Parts.Body d(m=5, r_CM={0,0,0});
+  Forces.Torque torque(resolveInFrame=Types.ResolveInFrameAB.frame_a);
+  Forces.Force force;
+  Modelica.Blocks.Sources.Constant t[3](k={3,0,0});
+  Modelica.Blocks.Sources.Constant f[3](k={0,7,0});""",
+        "world.frame_b, one.frame_a; world.frame_b, two.frame_a; world.frame_b, left.frame_a; "
+        "world.frame_b, right.frame_a; one.frame_b, a.frame_a; two.frame_b, b.frame_a; left.frame_b, c.frame_a; "
+        "right.frame_b, d.frame_a; torque.frame_a, a.frame_a; torque.frame_b, b.frame_a; force.frame_a, c.frame_a; "
+        "force.frame_b, d.frame_a; t.y, torque.torque; f.y, force.force",
+    )
+    result = mbfmu.simulate(path, 1.0, step=1e-2, error_samples=0)
+    last = [result[name][-1] for name in ("one.w", "two.w", "left.v", "right.v")]
+    np.testing.assert_allclose(last, [-3 / 2, 3 / 4, -7 / 2, 7 / 5], rtol=1e-9)
+
+
 def test_start_values_of_single_coordinates_place_the_end_of_a_chain(tmp_path: Path) -> None:
     path = written(
         tmp_path / "Tip.mo",

@@ -16,6 +16,7 @@ from mbfmu.model.forces.maxwell import (
     AxisMaxwellDamper,
     MaxwellDamper,
     RotationalMaxwellDamper,
+    SeriesSpringDamper,
     TranslationalMaxwellDamper,
 )
 from mbfmu.model.forces.muscle import Muscle
@@ -25,7 +26,7 @@ from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
 from mbfmu.model.forces.thruster import AffineThruster, ConstantForce, FilteredThruster, IntegratedThruster
 from mbfmu.model.forces.tyre import Tyre
 from mbfmu.model.forces.tyre_data import read_tir
-from mbfmu.model.forces.world import WorldForce, WorldTorque
+from mbfmu.model.forces.world import ForceBetween, TorqueBetween, WorldForce, WorldTorque
 
 __all__ = [
     "AffineDrive",
@@ -51,6 +52,7 @@ __all__ = [
     "FilteredDrive",
     "FilteredThruster",
     "Force",
+    "ForceBetween",
     "IntegratedDrive",
     "IntegratedThruster",
     "LimitedForce",
@@ -67,8 +69,10 @@ __all__ = [
     "RotationalRotor",
     "RotationalSpring",
     "RotationalStop",
+    "SeriesSpringDamper",
     "Spring",
     "SpringDamper",
+    "TorqueBetween",
     "TranslationalDamper",
     "TranslationalFriction",
     "TranslationalLuGreFriction",

@@ -5,8 +5,9 @@ from typing import Any, ClassVar
 
 from mbfmu.model.component import Value, quantity, state
 from mbfmu.model.forces.force import AxisForce, Force
-from mbfmu.model.forces.line import lengthening
+from mbfmu.model.forces.line import lengthening, push
 from mbfmu.model.frame import SX, Frame
+from mbfmu.model.relative import distance
 from mbfmu.model.sensors import Measured
 
 
@@ -37,6 +38,40 @@ class MaxwellDamper(Force):
 
     def signals(self, p: Any, a: Frame, b: Frame, f: SX, t: SX) -> tuple[Measured, ...]:
         return ()  # its force is its state
+
+
+@dataclass(frozen=True)
+class SeriesSpringDamper(Force):
+    """Linear damper and spring in series along the line from frame_a to frame_b, told apart by the damper's length.
+
+    Both have the force ``f = c (s - s_unstretched - s_damper)``, with ``d s_damper' = f`` and the distance s of the
+    frames. It is a `MaxwellDamper` whose start is the length of the damper instead of the force.
+
+    Args:
+        c: stiffness of the spring, N/m.
+        d: constant of the damper, N.s/m.
+        s_unstretched: length of the spring without force, m.
+        s_damper: start length of the damper, m.
+    """
+
+    c: Value = quantity(0.0, "N/m", "stiffness of the spring", min=0)
+    d: Value = quantity(1.0, "N.s/m", "constant of the damper", min=1e-9)
+    s_unstretched: Value = quantity(0.0, "m", "length of the spring without force", min=0)
+    s_damper: Value = state("m", "length of the damper", nominal=1.0)
+
+    @staticmethod
+    def stretching(p: Any, a: Frame, b: Frame) -> SX:
+        """Return the force that pulls the frames together, N."""
+        return p.c * (distance(a, b) - p.s_unstretched - p.s_damper)
+
+    def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
+        return ((lengthening(a, b), -self.stretching(p, a, b)),)
+
+    def rates(self, p: Any, a: Frame, b: Frame) -> tuple[SX, ...]:
+        return (self.stretching(p, a, b) / p.d,)
+
+    def signals(self, p: Any, a: Frame, b: Frame, f: SX, t: SX) -> tuple[Measured, ...]:
+        return push(a, b, f)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
-"""Forces and torques from outside, given during the run."""
+"""Forces and torques that are given during the run: from outside, and between two frames."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+import casadi as ca
 
 from mbfmu.errors import UnknownNameError, nearest
 from mbfmu.model.component import Input
@@ -9,32 +11,43 @@ from mbfmu.model.forces.force import Force
 from mbfmu.model.frame import SX, Frame
 
 RESOLVED = ("world", "frame_b")
+BETWEEN = ("world", "frame_a", "frame_b")
 
 
 @dataclass(frozen=True)
-class External(Force):
+class Resolved(Force):
+    """Base of forces and torques that are inputs, resolved in one of some frames.
+
+    Args:
+        resolve: the axes the input is resolved in, ``world`` or a frame.
+    """
+
+    resolve: str = "world"
+    axes: ClassVar[tuple[str, ...]] = RESOLVED
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.resolve not in self.axes:
+            raise UnknownNameError(
+                f"{self.name}.resolve = {self.resolve!r} names no frame; {nearest(str(self.resolve), self.axes)}"
+            )
+
+    def in_world(self, x: SX, a: Frame, b: Frame) -> SX:
+        """Return the input resolved in the world frame."""
+        return x if self.resolve == "world" or x.numel() == 1 else (a if self.resolve == "frame_a" else b).R @ x
+
+
+@dataclass(frozen=True)
+class External(Resolved):
     """Base of forces and torques on frame_b from outside.
 
     Args:
         resolve: the axes the input is resolved in, ``world`` or ``frame_b``.
     """
 
-    resolve: str = "world"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.resolve not in RESOLVED:
-            raise UnknownNameError(
-                f"{self.name}.resolve = {self.resolve!r} names no frame; {nearest(str(self.resolve), RESOLVED)}"
-            )
-
     @property
     def frames(self) -> tuple[str, ...]:
         return ("frame_b",)
-
-    def in_world(self, x: SX, b: Frame) -> SX:
-        """Return the input resolved in the world frame."""
-        return x if self.resolve == "world" or x.numel() == 1 else b.R @ x
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,7 @@ class WorldForce(External):
         return (Input("f", "N", f"force on frame_b, resolved in {self.resolve}", 2 if planar else 3),)
 
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
-        return ((b.v_0, self.in_world(p.f, b)),)
+        return ((b.v_0, self.in_world(p.f, a, b)),)
 
 
 @dataclass(frozen=True)
@@ -64,4 +77,45 @@ class WorldTorque(External):
         return (Input("t", "N.m", f"torque on frame_b, resolved in {self.resolve}", 1 if planar else 3),)
 
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
-        return ((b.w_0, self.in_world(p.t, b)),)
+        return ((b.w_0, self.in_world(p.t, a, b)),)
+
+
+@dataclass(frozen=True)
+class ForceBetween(Resolved):
+    """A force between two frames: the inputs ``f[1]`` and so on, N, on the origin of frame_b, and its reaction.
+
+    The reaction acts on the body of frame_a along the same line: at frame_a it is ``-f`` with the torque ``-r x f`` of
+    the lever r from frame_a to frame_b.
+
+    Args:
+        resolve: the axes the input is resolved in, ``world``, ``frame_a`` or ``frame_b``.
+    """
+
+    axes: ClassVar[tuple[str, ...]] = BETWEEN
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        return (Input("f", "N", f"force on frame_b, resolved in {self.resolve}", 2 if planar else 3),)
+
+    def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
+        r = b.r_0 - a.r_0
+        carried = a.w_0 * ca.vertcat(-r[1], r[0]) if p.planar else ca.cross(a.w_0, r)
+        return ((b.v_0 - a.v_0 - carried, self.in_world(p.f, a, b)),)
+
+
+@dataclass(frozen=True)
+class TorqueBetween(Resolved):
+    """A torque between two frames: the inputs ``t[1]`` to ``t[3]``, in the plane ``t``, N.m, on frame_b.
+
+    Its reaction ``-t`` acts on frame_a.
+
+    Args:
+        resolve: the axes the input is resolved in, ``world``, ``frame_a`` or ``frame_b``.
+    """
+
+    axes: ClassVar[tuple[str, ...]] = BETWEEN
+
+    def inputs(self, planar: bool) -> tuple[Input, ...]:
+        return (Input("t", "N.m", f"torque on frame_b, resolved in {self.resolve}", 1 if planar else 3),)
+
+    def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
+        return ((b.w_0 - a.w_0, self.in_world(p.t, a, b)),)

@@ -11,18 +11,21 @@ from mbfmu.model.component import Component, Value, guess
 from mbfmu.model.forces import (
     AxisLaw,
     Damper,
+    ForceBetween,
     RotationalDamper,
     RotationalRotor,
     RotationalSpring,
+    SeriesSpringDamper,
     Spring,
     SpringDamper,
+    TorqueBetween,
     TranslationalDamper,
     TranslationalRotor,
     TranslationalSpring,
     WorldForce,
     WorldTorque,
 )
-from mbfmu.model.forces.world import RESOLVED
+from mbfmu.model.forces.world import BETWEEN, RESOLVED
 from mbfmu.model.joints import Cylindrical, Distance, FreeMotion, Planar, Prismatic, Revolute, Spherical, Universal
 from mbfmu.model.modelica.library import MULTIBODY
 from mbfmu.model.modelica.values import Values, joined, text
@@ -47,6 +50,8 @@ class ModelicaComponent:
     def __init__(self, name: str, kind: str, values: Values, localized: Localized, notices: list[str]) -> None:
         self.name, self.kind, self.values, self.localized, self.notices = name, kind, values, localized, notices
         self.scope = ""
+        self.jointed = False
+        """Whether a joint holds its frame_a."""
 
     def full(self, label: str) -> Any:
         """Return a value in terms of full names."""
@@ -140,7 +145,9 @@ class ModelicaComponent:
         """
         angles = self.numbers("angles_start")
         if not self.flag("angles_fixed"):
-            if angles.any():
+            if angles.any() and self.jointed:
+                self.notices.append(f"'{self.name}.angles_start' is left out: it is not fixed, and a joint decides")
+            elif angles.any():
                 reason = "are not fixed, so that nothing says whether the motion begins with them"
                 raise ModelError(f"'{self.name}.angles_start' {reason}: write angles_fixed=true, or leave them out")
             return None
@@ -305,11 +312,36 @@ def _spring(e: ModelicaComponent, name: str) -> Component:
     return Spring(name, c=e.value("c"), s_unstretched=e.value("s_unstretched"))
 
 
-def _resolved(e: ModelicaComponent) -> str:
+def _resolved(e: ModelicaComponent, frames: tuple[str, ...] = RESOLVED) -> str:
     frame = e.full("resolveInFrame")
-    if frame not in RESOLVED:
-        raise ModelError(f"'{e.name}': resolveInFrame {frame} is not read; use {' or '.join(RESOLVED)}")
+    if frame not in frames:
+        raise ModelError(f"'{e.name}': resolveInFrame {frame} is not read; use {' or '.join(frames)}")
     return str(frame)
+
+
+def _series(e: ModelicaComponent, name: str) -> Component:
+    values = {label: e.value(label) for label in ("c", "d", "s_unstretched")}
+    return SeriesSpringDamper(name, s_damper=e.value("s_damper_start"), **values)
+
+
+CONSTRAINTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
+    "Revolute": lambda e, name: Revolute(name, n=e.direction("n")),
+    "Spherical": lambda _, name: Spherical(name),
+    "Universal": lambda e, name: Universal(name, n_a=e.direction("n_a"), n_b=e.direction("n_b")),
+}
+"""Function that makes the joint of a constraint all of whose directions are locked, by its class."""
+
+
+def _constraint(e: ModelicaComponent, name: str) -> Component:
+    """Return the joint with the same constraint: of a prismatic one, that of its direction which is not locked."""
+    kind = e.kind.rpartition(".")[2]
+    free = [axis for axis in "xyz" if not e.flag(f"{axis}_locked")]
+    if kind == "Prismatic" and len(free) == 1:
+        return Prismatic(name, n=tuple(float(axis == free[0]) for axis in "xyz"))
+    if free or kind == "Prismatic":
+        how = "one direction free" if kind == "Prismatic" else "no direction free"
+        raise ModelError(f"'{e.name}': a constraint with {len(free)} free directions is not read, only with {how}")
+    return CONSTRAINTS[kind](e, name)
 
 
 ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
@@ -335,6 +367,7 @@ ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
         name, n=e.direction("n"), n_x=e.direction("n_x"), **e.starts("s_x", "s_y", "phi", "v_x", "v_y", "w")
     ),
     f"{MULTIBODY}.Joints.SphericalSpherical": _distance,
+    **{f"{MULTIBODY}.Joints.Constraints.{kind}": _constraint for kind in (*CONSTRAINTS, "Prismatic")},
     f"{MULTIBODY}.Joints.FreeMotionScalarInit": _scalar_starts,
     f"{MULTIBODY}.Joints.Spherical": lambda e, name: Spherical(name, **_relative(e)),
     f"{MULTIBODY}.Joints.FreeMotion": lambda e, name: FreeMotion(
@@ -342,6 +375,9 @@ ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
     ),
     f"{MULTIBODY}.Forces.WorldForce": lambda e, name: WorldForce(name, resolve=_resolved(e)),
     f"{MULTIBODY}.Forces.WorldTorque": lambda e, name: WorldTorque(name, resolve=_resolved(e)),
+    f"{MULTIBODY}.Forces.Force": lambda e, name: ForceBetween(name, resolve=_resolved(e, BETWEEN)),
+    f"{MULTIBODY}.Forces.Torque": lambda e, name: TorqueBetween(name, resolve=_resolved(e, BETWEEN)),
+    f"{MULTIBODY}.Forces.SpringDamperSeries": _series,
     f"{MULTIBODY}.Forces.Spring": _spring,
     f"{MULTIBODY}.Forces.Damper": lambda e, name: Damper(name, d=e.value("d")),
     f"{MULTIBODY}.Forces.SpringDamperParallel": lambda e, name: SpringDamper(

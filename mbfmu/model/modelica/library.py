@@ -47,6 +47,7 @@ SHAPE = (
     "parameter Real density=7700; "
 )
 RELATIVE = START_ANGLES + "parameter Boolean w_rel_a_fixed=false; parameter Real w_rel_a_start[3]={0,0,0}; "
+LOCKED = "".join(f"parameter Boolean {axis}_locked=true; " for axis in "xyz")
 FLANGE = "parameter Boolean useAxisFlange=false; "
 SUPPORT = "parameter Boolean useSupport=false; "
 BOTH = ("frame_a", "frame_b")
@@ -143,7 +144,18 @@ CLASSES = {
         "parameter Boolean kinematicConstraint=true; ",
         BOTH,
     ),
-    f"{MULTIBODY}.Joints.FreeMotionScalarInit": Class(SCALARS, BOTH, SCALAR_STATES),
+    **{
+        f"{MULTIBODY}.Joints.Constraints.{name}": Class(f"{axes}{LOCKED}", BOTH)
+        for name, axes in (
+            ("Revolute", "parameter Real n[3]={0,1,0}; "),
+            ("Prismatic", ""),
+            ("Spherical", ""),
+            ("Universal", "parameter Real n_a[3]={1,0,0}; parameter Real n_b[3]={0,1,0}; "),
+        )
+    },
+    f"{MULTIBODY}.Joints.FreeMotionScalarInit": Class(
+        SCALARS + "parameter Integer sequence_start[3]={1,2,3}; ", BOTH, SCALAR_STATES
+    ),
     f"{MULTIBODY}.Joints.Spherical": Class(RELATIVE, BOTH),
     f"{MULTIBODY}.Joints.FreeMotion": Class(RELATIVE, BOTH, states("r_rel_a v_rel_a", 3), states("a_rel_a", 3)),
     f"{MULTIBODY}.Forces.Spring": Class("parameter Real c; parameter Real s_unstretched=0; parameter Real m=0; ", BOTH),
@@ -151,6 +163,22 @@ CLASSES = {
     f"{MULTIBODY}.Forces.SpringDamperParallel": Class(
         "parameter Real c; parameter Real s_unstretched=0; parameter Real d=0; ", BOTH, heats=True
     ),
+    f"{MULTIBODY}.Forces.SpringDamperSeries": Class(
+        "parameter Real c; parameter Real s_unstretched=0; parameter Real d=0; parameter Real s_damper_start=0; ",
+        BOTH,
+        heats=True,
+    ),
+    **{
+        f"{MULTIBODY}.Forces.{name}": Class(
+            f"parameter {MULTIBODY}.Types.ResolveInFrameAB resolveInFrame={MULTIBODY}.Types.ResolveInFrameAB.frame_b; ",
+            BOTH,
+            inputs=inputs,
+        )
+        for name, inputs in (
+            ("Force", (("force", 3, "N"),)),
+            ("Torque", (("torque", 3, "N.m"),)),
+        )
+    },
     **{
         f"{MULTIBODY}.Forces.World{name}": Class(
             f"parameter {MULTIBODY}.Types.ResolveInFrameB resolveInFrame={MULTIBODY}.Types.ResolveInFrameB.world; ",

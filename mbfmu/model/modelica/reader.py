@@ -209,6 +209,8 @@ class _Flat:
             if kind == f"{MULTIBODY}.Parts.Fixed" or kind in planar.GROUNDED:
                 connections.append(Connection(f"{path_of(world)}.frame_b", f"{path_of(key)}.frame_a"))
             element.scope = scope
+            near = (end.rpartition(".")[0] for end in joined.get(f"{key}.frame_a", ()))
+            element.jointed = any(".Joints." in self.kinds.get(name, "") for name in near)
             made = (ELEMENTS | planar_elements.ELEMENTS)[kind](element, leaf)
             self.scope(scope).components.append(made)
             self.drive(element, made)
