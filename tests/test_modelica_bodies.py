@@ -138,6 +138,33 @@ def test_forces_and_torques_between_two_frames_act_on_both(tmp_path: Path) -> No
     np.testing.assert_allclose(last, [-3 / 2, 3 / 4, -7 / 2, 7 / 5], rtol=1e-9)
 
 
+def test_a_rotor_on_a_fixed_frame_turns_as_a_body_about_its_axis(tmp_path: Path) -> None:
+    """A rotor with the inertia I_11 of a cylinder, driven against a mounting, turns as the cylinder on a hinge does."""
+    path = written(
+        tmp_path / "Drive.mo",
+        """  inner World world(g=0);
+  Parts.Fixed fixed(r={0,1,0});
+  Parts.FixedRotation turned(n={0,0,1}, angle=30);
+  Parts.BodyCylinder cylinder(r={0.6,0,0.8}, diameter=0.2, innerDiameter=0.1);
+  Joints.Revolute hinge(n={0.6,0,0.8}, useAxisFlange=true);
+  Parts.Rotor1D rotor(J=cylinder.I[1,1]*0.36 + cylinder.I[3,3]*0.64 + 2*cylinder.I[1,3]*0.48);
+  Parts.Mounting1D mounting;
+  Modelica.Mechanics.Rotational.Sources.Torque motor(useSupport=true);
+  Modelica.Mechanics.Rotational.Sources.ConstantTorque alike(tau_constant=3);
+  Modelica.Blocks.Sources.Constant tau(k=3);""",
+        "fixed.frame_b, turned.frame_a; turned.frame_b, rotor.frame_a; fixed.frame_b, mounting.frame_a; "
+        "motor.flange, rotor.flange_a; motor.support, mounting.flange_b; tau.y, motor.tau; "
+        "world.frame_b, hinge.frame_a; hinge.frame_b, cylinder.frame_a; alike.flange, hinge.axis",
+    )
+    result = mbfmu.simulate(path, 0.1, step=1e-2, error_samples=0)
+    assert result["hinge.w"][-1] > 0.1
+    assert result["rotor.inertia.w"][-1] == pytest.approx(result["hinge.w"][-1], rel=1e-9)
+    text = path.read_text("utf-8")
+    path.write_text(text.replace("turned.frame_b, rotor.frame_a", "cylinder.frame_b, rotor.frame_a"), "utf-8")
+    with pytest.raises(MbfmuError, match="'rotor' stands on a frame that moves"):
+        mbfmu.load(path)
+
+
 def test_start_values_of_single_coordinates_place_the_end_of_a_chain(tmp_path: Path) -> None:
     path = written(
         tmp_path / "Tip.mo",

@@ -27,7 +27,7 @@ from mbfmu.model.forces import (
 )
 from mbfmu.model.forces.world import BETWEEN, RESOLVED
 from mbfmu.model.joints import Cylindrical, Distance, FreeMotion, Planar, Prismatic, Revolute, Spherical, Universal
-from mbfmu.model.modelica.library import MULTIBODY
+from mbfmu.model.modelica.library import HOUSING, MULTIBODY
 from mbfmu.model.modelica.values import Values, joined, text
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, World
 from mbfmu.model.robot.assembly import axis_angle, quaternion
@@ -346,6 +346,7 @@ def _constraint(e: ModelicaComponent, name: str) -> Component:
 
 ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
     f"{MULTIBODY}.World": _world,
+    HOUSING: lambda _, name: FixedTranslation(name),
     f"{MULTIBODY}.Parts.Fixed": lambda e, name: FixedTranslation(name, r=e.vector("r")),
     f"{MULTIBODY}.Parts.FixedTranslation": lambda e, name: FixedTranslation(name, r=e.vector("r")),
     f"{MULTIBODY}.Parts.FixedRotation": _rotation,

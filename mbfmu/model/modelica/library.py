@@ -5,6 +5,8 @@ from mbfmu.model.modelica.interface import Class, states
 from mbfmu.model.modelica.one_dimensional import ONE_DIMENSIONAL
 
 MULTIBODY = "Modelica.Mechanics.MultiBody"
+HOUSING = f"{MULTIBODY}.Parts.Housing"
+"""Frame that a part of a drive train stands on, which must not move."""
 SEEN = {
     "Boolean": (
         "animation animateSphere showMass enableAnimation animateWorld animateGravity animateGround axisShowLabels "
@@ -46,6 +48,22 @@ SHAPE = (
     "parameter Real length=sqrt((r[1]-r_shape[1])^2+(r[2]-r_shape[2])^2+(r[3]-r_shape[3])^2); "
     "parameter Real density=7700; "
 )
+_OUTER, _INNER = (f"density*3.141592653589793*length*{d}^2/4" for d in ("diameter", "innerDiameter"))
+_ALONG = f"({_OUTER}*diameter^2-{_INNER}*innerDiameter^2)/8"
+_ACROSS = f"({_OUTER}*(length^2+3*diameter^2/4)-{_INNER}*(length^2+3*innerDiameter^2/4))/12"
+_LENGTH = "(lengthDirection[1]^2+lengthDirection[2]^2+lengthDirection[3]^2)"
+CYLINDER = "parameter Real I[3,3]={{{}}}; ".format(
+    ",".join(
+        "{"
+        + ",".join(
+            f"{f'{_ACROSS}+' if i == j else ''}({_ALONG}-{_ACROSS})*lengthDirection[{i}]*lengthDirection[{j}]/{_LENGTH}"
+            for j in (1, 2, 3)
+        )
+        + "}"
+        for i in (1, 2, 3)
+    )
+)
+"""Inertia matrix of a cylinder, ``across E + (along - across) e e^T`` with its direction e."""
 RELATIVE = START_ANGLES + "parameter Boolean w_rel_a_fixed=false; parameter Real w_rel_a_start[3]={0,0,0}; "
 LOCKED = "".join(f"parameter Boolean {axis}_locked=true; " for axis in "xyz")
 FLANGE = "parameter Boolean useAxisFlange=false; "
@@ -89,9 +107,10 @@ CLASSES = {
         "parameter Real defaultForceLength=nominalLength/10; parameter Real defaultForceWidth=nominalLength/20; "
         "parameter Real defaultBodyDiameter=nominalLength/9; parameter Real defaultArrowDiameter=nominalLength/40; "
         "parameter Real defaultWidthFraction=20; parameter Real defaultFrameDiameterFraction=40; "
-        "parameter Real defaultSpecularCoefficient=0.7; ",
+        "parameter Real defaultSpecularCoefficient=0.7; parameter Boolean driveTrainMechanics3D=true; ",
         ("frame_b",),
     ),
+    HOUSING: Class("", ("frame_a",)),
     f"{MULTIBODY}.Parts.Fixed": Class("parameter Real r[3]={0,0,0}; ", ("frame_b",)),
     f"{MULTIBODY}.Parts.FixedTranslation": Class("parameter Real r[3]; ", BOTH),
     f"{MULTIBODY}.Parts.FixedRotation": Class(
@@ -112,6 +131,7 @@ CLASSES = {
     f"{MULTIBODY}.Parts.BodyCylinder": Class(
         SHAPE
         + "parameter Real diameter=length/world.defaultWidthFraction; parameter Real innerDiameter=0; "
+        + CYLINDER
         + ABSOLUTE,
         BOTH,
         *MOVING,

@@ -19,7 +19,7 @@ from mbfmu.model.modelica.compiler import flat_model, plain
 from mbfmu.model.modelica.connections import connected, entries, equal, sets_of
 from mbfmu.model.modelica.definitions import Definitions, definition
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, ModelicaComponent
-from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, UNUSED
+from mbfmu.model.modelica.library import CLASSES, HOUSING, MULTIBODY, REFUSED, UNUSED
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals
 from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG, THROUGH
@@ -145,6 +145,7 @@ class _Flat:
         sets = connected(self.flat, [(f"{key}.{a}", f"{key}.{b}") for key, (a, b) in rigid])
         self.ports.refuse(sets)
         self.refuse_accelerations()
+        self.refuse_moving_housings(sets, world)
         self.report_unused()
         # parameters under their own names, then components, which refer to them
         self.name_parameters()
@@ -412,6 +413,24 @@ class _Flat:
                 raise ModelError(
                     f"the start of '{name}.{fixed[0].removesuffix('_fixed')}' is fixed, but accelerations follow from "
                     f"positions and rates: leave '{how}' out there"
+                )
+
+    def refuse_moving_housings(self, sets: list[list[str]], world: str) -> None:
+        """Raise an error if a rotor or mounting stands on a frame that can move: its torques would act there."""
+        still = {world, *(name for name, kind in self.kinds.items() if kind == f"{MULTIBODY}.Parts.Fixed")}
+        carried = {name for name, kind in self.kinds.items() if kind == HOUSING or ".Parts.FixedT" in kind}
+        carried |= {name for name, kind in self.kinds.items() if ".Parts.FixedR" in kind}
+        groups = [{end.rpartition(".")[0] for end in group if self.ports.is_frame(end)} for group in sets]
+        before = 0
+        while len(still) > before:
+            before = len(still)
+            still |= {name for names in groups if names & still for name in names & carried}
+        for name in sorted(carried - still):
+            if self.kinds[name] == HOUSING:
+                owner = name.rpartition(".")[0]
+                self.at(owner)
+                raise ModelError(
+                    f"'{owner}' stands on a frame that moves, which is not read: connect it to a fixed frame"
                 )
 
     def floating(self, sets: list[list[str]], world: str) -> list[list[str]]:
