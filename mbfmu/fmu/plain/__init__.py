@@ -11,6 +11,7 @@ from mbfmu.fmu.interface import INPUT, OUTPUT, PARAMETER, Interface, Variable
 from mbfmu.fmu.native.tables import c_text
 from mbfmu.fmu.plain.precision import deviation
 from mbfmu.fmu.plain.single import in_single_precision
+from mbfmu.fmu.plain.statements import guarded
 from mbfmu.kernel.bundle import Bundle
 from mbfmu.kernel.codegen import linked_sources
 from mbfmu.kernel.limits import MACROS
@@ -88,7 +89,9 @@ def plain_members(
         del texts[COMPARED]
     else:
         texts |= _from_templates(own, identifier, values)
-    texts |= _from_templates({name: name for name in ("main.c", "readme.txt")}, identifier, values)
+    texts |= _from_templates({"main.c": "main.c"}, identifier, values)
+    texts = {name: guarded(text) for name, text in texts.items()}
+    texts |= _from_templates({"readme.txt": "readme.txt"}, identifier, values)
     return {name: text.encode() for name, text in texts.items()}
 
 
