@@ -20,7 +20,7 @@ ROWS = 1000
 """Number of instants at which they are."""
 SMALL = 1e-3
 """Range of a coordinate, or of a rate, as a part of the largest one, below which that part stands for it; and that of a
-state as a part of its usual size."""
+state as a part of its nominal value."""
 SLIGHT = 1e-6
 """The same as a part of the largest value."""
 NARROW = 1e-6
