@@ -72,7 +72,7 @@ def car() -> System:
     components: list[Component | Subsystem] = [
         World(g=9.81, n=(0, 0, -1)),
         FreeMotion("free", r_rel=(0.0, 0.0, 0.0), Q_rel=(1.0, 0, 0, 0), v_rel=("v", 0.0, 0.0), w_rel=(0.0, 0.0, 0.0)),
-        Body("body", m="m", r_CM=(0.0, 0.0, "h"), I_11=400.0, I_22=1900.0, I_33=2100.0),
+        Body("body", m="m", r_CM=(0.0, 0.0, "h"), I_11=400.0, I_22=1900.0, I_33=2100.0, shape="box(3.8, 1.3, 0.8)"),
         FixedTranslation("ahead", r=("preview", 0.0, 0.0)),
         AbsoluteSensor("view"),
         FixedTranslation("rack_place", r=(TIE_ROD[0][0], 0.0, TIE_ROD[0][2])),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from test_browser import browser, near, opened, picture
+from test_browser import browser, near, opened, picture, seek
 from test_view import call
 from test_view_flexible import crooked
 
@@ -240,6 +240,15 @@ def test_a_run_goes_back_and_repeats_itself_to_the_bit() -> None:
     assert rows_of(posted("bouncing_ball", again), "bouncing_ball").tobytes() == rows_of(
         posted("bouncing_ball", once), "bouncing_ball"
     ).tobytes()  # fmt: skip
+
+
+@needs_node
+def test_a_parameter_that_was_changed_stays_so_when_the_run_goes_back() -> None:
+    mass = reference("two_link", "m1")
+    five = {"order": "steps", "count": 5}
+    orders = [opening("two_link"), five, {"order": "parameter", "vr": mass, "value": 2.5}, five]
+    rows = rows_of(posted("two_link", [*orders, {"order": "back", "to": 3}, five]), "two_link")
+    assert list(rows[:, mass]) == 4 * [1.0] + 5 * [2.5]
 
 
 FORMULAS = (
@@ -466,6 +475,58 @@ def test_the_run_is_downloaded_as_a_table(page: Page, tmp_path: Path) -> None:
     assert "m1" not in table
 
 
+def test_the_head_of_the_page_says_the_error_of_the_run(page: Page) -> None:
+    begun_anew(page)
+    page.evaluate("order('steps', { count: 20 })")
+    until(page, "record.length === 21")
+    page.wait_for_timeout(400)  # it is said a few times a second
+    said = page.text_content("#status").rpartition("error ")[2].removesuffix(" of the range")
+    assert float(said) == pytest.approx(value(page, "solver.error"), rel=0.05)
+
+
+def test_the_step_of_the_solver_can_be_changed_while_a_run_goes_on(page: Page) -> None:
+    begun_anew(page)
+    before = value(page, "solver.step")
+    page.evaluate("order('steps', { count: 10 })")
+    until(page, "record.length === 11")
+    end = value(page, "elbow.phi")
+    seek(page, 5 * H)
+    enter(page, "solver.step", str(before / 2))
+    page.evaluate("resume(), order('steps', { count: 5 })")
+    until(page, f"record.length === 11 && record.row(record.last)[references.get('solver.step')] === {before / 2}")
+    assert value(page, "elbow.phi") != end
+    assert value(page, "elbow.phi") == pytest.approx(end, abs=1e-6)
+    enter(page, "solver.step", str(before))
+
+
+def test_what_a_live_page_shows_of_the_machine_can_be_chosen(page: Page) -> None:
+    begun_anew(page)
+    start = picture(page, "#view")
+    for switch in ("#shapes", "#axes"):
+        page.click(switch)
+        assert np.sum(np.abs(picture(page, "#view") - start).max(axis=2) > 20) > 50
+        page.click(switch)
+    page.click("#bodies button >> nth=0")
+    assert near(picture(page, "#view"), (0x00, 0x72, 0xB2)) < 0.1 * near(start, (0x00, 0x72, 0xB2))
+    page.click("#bodies button >> nth=0")
+    assert np.array_equal(picture(page, "#view"), start)
+    page.select_option("#camera", "top")
+    assert np.mean(np.abs(picture(page, "#view") - start).max(axis=2) > 20) > 0.01
+    page.select_option("#camera", "oblique")
+
+
+def test_a_live_page_takes_a_film_until_it_is_ended(page: Page, tmp_path: Path) -> None:
+    begun_anew(page)
+    page.click("#film")
+    page.click("#play")
+    until(page, "record.length > 5")
+    with page.expect_download() as saved:
+        page.click("#film")
+    saved.value.save_as(tmp_path / "arm.webm")
+    assert (tmp_path / "arm.webm").read_bytes()[:4] == b"\x1a\x45\xdf\xa3"  # EBML
+    assert page.text_content("#film") == "Film"
+
+
 def test_a_failure_shows_its_message_and_the_run_goes_on_after_it(page: Page) -> None:
     begun_anew(page)
     enter(page, "shoulder.tau", "sqrt(0.055 - time)")
@@ -516,6 +577,20 @@ def test_a_model_without_bodies_has_a_live_page_of_curves(browser: Any, tmp_path
     assert page.is_hidden("#scene")
     assert page.is_visible("#graph")
     context.close()
+    assert faults == []
+
+
+@pytest.mark.slow
+def test_a_sampled_block_computes_at_its_instants_in_a_page(browser: Any, tmp_path: Path) -> None:
+    faults: list[str] = []
+    made = mbfmu.view("sampled_pid", 0.1, live=True, values={"Ts": 2 * H})
+    for page in opened(browser, made.write(tmp_path / "pid.html"), faults):
+        begun_anew(page)
+        page.evaluate("order('steps', { count: 60 })")
+        until(page, "record.length === 61")
+        output = "record.value(k, references.get('u_applied_from_t'))"
+        changes = np.flatnonzero(np.diff(page.evaluate(f"Array.from({{ length: 61 }}, (_, k) => {output})"))) + 1
+        assert list(changes) == list(range(2, 61, 2))  # and the first sample is at the start
     assert faults == []
 
 

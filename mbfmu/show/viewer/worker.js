@@ -12,6 +12,7 @@ const BEHIND = 100; // ms that the run may be behind the clock before it gives t
 
 let fmu = null, at = 0, model = null, room = null;
 let inputs = new Map(); // value reference -> value, or function of the time
+const parameters = new Map(); // values set while the run goes on, by value reference
 let row = 0, states = new Map(); // index of the last row; states by the index of theirs
 let running = false, speed = 1, clock = null, settled = false;
 let latest = null, before = null, pull = null; // values of the last row and the one before; a spring to the pointer
@@ -210,6 +211,7 @@ function restart(changes) {
   fmu.shell_open(at, room.logger, room.settings);
   [running, settled, row, clock] = [false, false, 0, null];
   states.clear();
+  parameters.clear();
   try {
     for (const [vr, value] of changes) if (!set(vr, value)) return tell("the run cannot begin");
     for (const [vr, value] of inputs) if (!set(vr, typeof value === "number" ? value : value(0))) return tell("the run cannot begin");
@@ -290,7 +292,9 @@ const ORDERS = {
   },
   pull: (order) => { ({ pull } = order); },
   parameter: ({ vr, value }) => {
-    postMessage({ wrong: set(vr, value) ? "" : heard.pop()?.text ?? "", vr });
+    const taken = set(vr, value);
+    if (taken) parameters.set(vr, value);
+    postMessage({ wrong: taken ? "" : heard.pop()?.text ?? "", vr });
     heard.length = 0;
   },
   run: ({ on, speed: wanted }) => {
@@ -310,6 +314,7 @@ const ORDERS = {
     [before, latest] = [null, new Float64Array(model.variables.length)];
     read(latest);
     postMessage({ back: index });
+    for (const [vr, value] of parameters) if (latest[vr] !== value) set(vr, value); // the state has those of then
     for (const [vr, value] of inputs) if (typeof value === "number") hold(vr, value);
     drive(time());
   },
