@@ -64,7 +64,8 @@ class PageFile(OptionGroup):
     ENDING: ClassVar[str] = ".html"
 
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="PAGE.html", help="file to write; `mbfmu view`: or .glb")
+        Path | None,
+        typer.Option("--output", "-o", metavar="PAGE.html", help="file to write; for `view` also .glb, .rrd"),
     ] = None
     stop: Annotated[
         float | None,

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -22,10 +22,13 @@ from mbfmu.base.files import ending_of, write_aside
 from mbfmu.base.result import KINDS, Result, coordinates, matching
 from mbfmu.base.units import shown_unit
 from mbfmu.errors import UsageError
+from mbfmu.fmu.picture import COLOURS
 from mbfmu.show.viewer.bending import Skin
 from mbfmu.show.viewer.drawing import drawing_of
+from mbfmu.show.viewer.exchanged import ROLES
 from mbfmu.show.viewer.gltf import glb_of
 from mbfmu.show.viewer.motion import ShownMotion, unit_of
+from mbfmu.show.viewer.rrd import rerun, rrd_of
 
 Array = npt.NDArray[np.float64]
 
@@ -43,6 +46,8 @@ PANELS, SERIES = 5, 4
 """Largest number of plots, and of curves in each, of those that are shown at first without a request."""
 FARTHEST = 1e18
 """Largest coordinate of a body that a page shows, m, as browsers compute with its square in 32 bits."""
+EXCHANGED: dict[str, Callable[[Mapping[str, Any]], bytes]] = {".glb": glb_of, ".rrd": rrd_of}
+"""Formats of other programs by the endings of files, with what writes them."""
 HEIGHT = 560
 """Height of a page in a notebook, pixels."""
 
@@ -55,7 +60,7 @@ class Page:
         html: the whole page.
         stop: end of the motion, s.
         live: whether it computes the motion itself.
-        scene: bodies and motion, which its script draws; empty: it draws none, or computes the motion.
+        scene: bodies, motion and curves, which its script draws; empty: it draws none, or computes the motion.
         begin: beginning of the motion, s.
     """
 
@@ -66,19 +71,20 @@ class Page:
     begin: float = 0.0
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page as an .html file, or bodies and motion as a binary glTF file, .glb.
+        """Write the page as an .html file, bodies and motion as .glb (binary glTF), or with all curves as .rrd (Rerun).
 
         Raises:
-            UsageError: the path has another ending, or is a .glb file and there is no recorded motion.
+            UsageError: the path has another ending, or is a .glb or an .rrd file and there is no recorded motion.
             MbfmuError: the file cannot be written.
         """
         refuse_page(path)
-        if Path(path).suffix.lower() == ".glb":
+        ending = Path(path).suffix.lower()
+        if ending in EXCHANGED:
             if not self.scene:
-                raise UsageError(f"'{os.fspath(path)}': a .glb file is of a recorded motion, and this page has none")
+                raise UsageError(f"'{os.fspath(path)}': a {ending} file is of a recorded motion; this page has none")
             if self.scene["skins"]:
-                warnings.warn("flexible bodies are left out of a .glb file", stacklevel=2)
-            return write_aside(Path(path), glb_of(self.scene))
+                warnings.warn(f"flexible bodies are left out of a {ending} file", stacklevel=2)
+            return write_aside(Path(path), EXCHANGED[ending](self.scene))
         return write_aside(Path(path), self.html.encode("utf-8", "replace"))  # a file's name may hold what is no text
 
     def __repr__(self) -> str:
@@ -113,7 +119,7 @@ def page_of(
     scene = scene_of(motion)
     content = {**scene, **_curves(motion.result, show), "deformation": deformation}
     begin, stop = (float(motion.result.time[k]) for k in (0, -1))
-    return Page(written(title, subtitle, content, "recorded.js"), stop, scene=scene, begin=begin)
+    return Page(written(title, subtitle, content, "recorded.js"), stop, scene=content, begin=begin)
 
 
 def written(title: str, subtitle: str, content: dict[str, Any], script: str, live: str = "", policy: str = "") -> str:
@@ -131,7 +137,7 @@ def written(title: str, subtitle: str, content: dict[str, Any], script: str, liv
     parts = {
         "TITLE": html.escape(title),
         "SUBTITLE": html.escape(subtitle),
-        "MOTION": embedded(content),
+        "MOTION": embedded({**content, "colours": COLOURS, "roles": ROLES}),
         "LIVE": live,
         "POLICY": policy,
         "SCRIPT": "".join((here / name).read_text(encoding="utf-8") for name in ("scene.js", "plots.js", script)),
@@ -164,12 +170,13 @@ def refuse_page(path: str | os.PathLike[str] = "page.html", recorded: bool = Tru
 
     Args:
         path: path of the file.
-        recorded: whether it plays a recorded motion, which may be a .glb file too.
+        recorded: whether it plays a recorded motion, which may be a .glb or an .rrd file too.
 
     Raises:
-        UsageError: the path does not end in .html or .glb, or three.js is not installed.
+        UsageError: the path has another ending, or three.js or, for an .rrd file, Rerun is not installed.
     """
-    ending_of(Path(path), (".html", ".htm", ".glb") if recorded else (".html", ".htm"))
+    if ending_of(Path(path), (".html", ".htm", *EXCHANGED) if recorded else (".html", ".htm")) == ".rrd":
+        rerun()
     three_js()
 
 

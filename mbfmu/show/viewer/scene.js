@@ -2,7 +2,7 @@
 const motion = JSON.parse(document.getElementById("motion").textContent);
 const element = (id) => document.getElementById(id);
 const DARK = matchMedia("(prefers-color-scheme: dark)");
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8c564b"];
+const { colours: COLOURS, roles: ROLES } = motion;
 const BRIGHT = ["#56b4e9", "#ff9d5c", "#3ecf9a", "#e3a0c4", "#f5c242", "#9ad4f5", "#b59ad0", "#c9a08f"]; // on dark
 const THEMES = {
   light: { curves: COLOURS, text: "#333", label: "#555", grid: "#e6e8ea", frame: "#9aa0a6", cursor: "#222",
@@ -11,7 +11,6 @@ const THEMES = {
     sky: "#1d2024", lines: ["#4a5058", "#33383e"] },
 };
 const theme = () => THEMES[DARK.matches ? "dark" : "light"];
-const ROLES = { steel: "#c9ced4", joint: "#33383e", ground: "#8d9299" };
 const AXES = ["#c1272d", "#2e8b57", "#2a52be"];
 const SCALE = ["#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725"]; // viridis, of stresses from zero on
 const PALE = "#c3c8ce"; // of bodies without stresses, where colours are stresses
