@@ -1,8 +1,11 @@
 """Display units: tables, pictures, pages and FMUs show the same values in the units that a user chooses."""
 
+import json
 import math
 import re
+import zipfile
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +23,7 @@ from mbfmu.fmu.interface import interface
 from mbfmu.model import System
 from mbfmu.prepared.prepare import prepare
 from mbfmu.show.plot import plot_result
+from mbfmu.show.viewer.motion import unit_of
 
 STOP = 0.05
 PREFIXES = {"k": 1e3, "m": 1e-3, "c": 1e-2, "M": 1e6}
@@ -85,6 +89,48 @@ def test_pictures_tables_of_notebooks_and_pages_have_the_values_in_the_unit(two_
         (curve,) = (item for item in data(page)["curves"] if item["name"] == "shoulder.phi")
         assert curve["label"] == "angle [deg]"
         assert unpacked(curve["values"])[-1] == pytest.approx(degrees[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["crane", "heavy_top", "gripper"])
+def test_a_table_without_units_has_those_that_names_tell(name: str) -> None:
+    run = mbfmu.simulate(name, 0.01, error_samples=0)
+    told = {item: unit for item in run.names if (unit := unit_of(item))}
+    assert len(told) > 0.5 * len(run.names)
+    assert told == {item: run.units[item] for item in told}
+
+
+def labels(text: str) -> dict[str, str]:
+    """Return the labels of the curves of a page by their names."""
+    (content,) = re.findall(r'<script type="application/json" id="motion">(.*?)</script>', text, re.DOTALL)
+    return {curve["name"]: curve["label"] for curve in json.loads(content)["curves"]}
+
+
+def test_recorded_runs_modes_and_reports_have_the_units_in_all_their_parts(two_link: System, tmp_path: Path) -> None:
+    run = mbfmu.simulate(two_link, STOP, error_samples=0)
+    path, shown = run.write(tmp_path / "run.csv"), {"model": two_link, "display": ["deg", "mm"]}
+    report = mbfmu.report(path, **shown).html
+    (inner,) = re.findall(r'srcdoc="(.*?)" sandbox', report, re.DOTALL)
+    for text in (mbfmu.view(path, **shown).html, unescape(inner)):
+        found = labels(text)
+        assert (found["shoulder.phi"], found["link1.frame_b.r_0[1]"]) == ("angle [deg]", "position [mm]")
+    degrees = math.degrees(run["shoulder.phi"][-1])
+    assert f'shoulder.phi</th><td>deg</td><td class="number">{degrees:.6g}</td>' in report
+    assert "angle [deg]" in report.partition('id="curves"')[2].partition('id="events"')[0]
+    mode = mbfmu.view(two_link, values={"shoulder.phi": -math.pi / 2, "elbow.phi": 0}, mode=1, display=["deg"])
+    assert labels(mode.html)["shoulder.phi"] == "angle [deg]"
+
+
+def test_the_command_writes_fmus_with_the_chosen_units_and_shows_runs_of_fmus_in_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call("export", "two_link", "--display", "mm", "-o", "arm.fmu", monkeypatch=monkeypatch) == 0
+    with zipfile.ZipFile("arm.fmu") as archive:
+        assert 'displayUnit="mm"' in archive.read("modelDescription.xml").decode()
+    capfd.readouterr()
+    command = ("simulate", "arm.fmu", "--stop", str(STOP), "--show", "shoulder.phi", "--display", "deg")
+    assert call(*command, monkeypatch=monkeypatch) == 0
+    assert re.search(r"shoulder\.phi +│ +deg +│", capfd.readouterr().out)
 
 
 @pytest.mark.parametrize("describe", [model_description, model_description3])

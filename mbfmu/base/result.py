@@ -168,14 +168,27 @@ class Result:
         shown = ", ".join(self.names[:REPR]) + (", ..." if len(self.names) > REPR else "")
         return f"<Result: {len(self.time)} points, {span}, {len(self.names)} variables: {shown}>"
 
+    def shown_extremes(self, name: str, below: float = 0.0) -> tuple[str, tuple[float, float, float]]:
+        """Return the unit in which a variable is shown, and in it the last, least and greatest value.
+
+        Args:
+            name: the variable.
+            below: magnitude in the SI unit up to which a value is shown as zero, see `noise`.
+        """
+        unit, factor = self.shown_unit(name)
+        column = self[name]
+        last, least, greatest = (
+            0.0 if abs(value) <= below else factor * float(value) for value in (column[-1], column.min(), column.max())
+        )
+        return unit, (last, least, greatest)
+
     def _repr_html_(self) -> str:
         """Return a table of the last, least and greatest values, which notebooks show."""
         heads = "".join(f"<th>{text}</th>" for text in ("variable", "unit", "last", "min", "max"))
         rows = []
         for name in self.names if len(self.time) else ():
-            unit, factor = self.shown_unit(name)
-            column = factor * self[name]
-            numbers = "".join(f"<td>{value:.6g}</td>" for value in (column[-1], column.min(), column.max()))
+            unit, extremes = self.shown_extremes(name)
+            numbers = "".join(f"<td>{value:.6g}</td>" for value in extremes)
             rows.append(f"<tr><th>{html.escape(name)}</th><td>{html.escape(unit)}</td>{numbers}</tr>")
         return f"<p>{html.escape(repr(self)[1:-1])}</p><table><tr>{heads}</tr>{''.join(rows)}</table>"
 

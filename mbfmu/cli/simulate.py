@@ -174,10 +174,9 @@ def table(result: "Result") -> tuple[Table | str, ...]:
     picked += [name for name in MONITORS if name in result.names]
     least = noise(result)
     for name in result.chosen or picked:
-        si, *numbers = extremes(result, name).values()
-        below = 0.0 if name in MONITORS else least[si]
-        unit, factor = result.shown_unit(name)
-        rows.add_row(name, unit, *(f"{0.0 if abs(number) <= below else factor * number:.6g}" for number in numbers))
+        below = 0.0 if name in MONITORS else least[result.units.get(name, "")]
+        unit, numbers = result.shown_extremes(name, below)
+        rows.add_row(name, unit, *(f"{number:.6g}" for number in numbers))
     if result.chosen or not left:
         return (rows,)
     return rows, f"and {left} more: choose by --show NAME,..."

@@ -259,12 +259,9 @@ def _results(result: Result) -> str:
     energies = [name for name in ("energy.total", "energy.balance") if name in result.names]
     least, rows = noise(result), []
     for name in result.chosen or [*selection(result), *energies]:
-        unit, factor = result.shown_unit(name)
-        column, below = result[name], least[result.units.get(name, "")]
+        unit, numbers = result.shown_extremes(name, least[result.units.get(name, "")])
         error = result.error.by_variable.get(name)
-        extremes = map(float, (column[-1], column.min(), column.max()))
-        numbers = (0.0 if abs(value) <= below else factor * value for value in extremes)
-        rows.append((name, unit, *numbers, "" if error is None else f"{factor * error:.2g}"))
+        rows.append((name, unit, *numbers, "" if error is None else f"{result.shown_unit(name)[1] * error:.2g}"))
     return _table(("variable", "unit", "last", "least", "greatest", "estimated error"), rows)
 
 

@@ -250,7 +250,7 @@ def values_of_both(
     """Return the values of an FMU that the model has too whose geometry it moves; None without one model."""
     if model is None or isinstance(model, Mapping):
         return None
-    known = model_and_looks(model, {**reading, "values": None})[0].values()
+    known = (model if isinstance(model, Model) else load(model, **{**reading, "values": None})).values()
     return {name: value for name, value in (reading["values"] or {}).items() if name in known}
 
 

@@ -32,8 +32,11 @@ UPWARD = {
     "x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0),
     "-x": (-1.0, 0.0, 0.0), "-y": (0.0, -1.0, 0.0), "-z": (0.0, 0.0, -1.0),
 }  # fmt: skip
-UNITS = {"phi": "rad", "w": "rad/s", "a": "rad/s2", "s": "m", "v": "m/s", "tau": "N.m", "f": "N"}
-"""Units by the last part of a name, for tables without units."""
+UNITS = {
+    "phi": "rad", "w": "rad/s", "s": "m", "v": "m/s", "tau": "N.m", "f": "N", "t": "N.m", "w_a": "rad/s",
+    "r_0": "m", "v_0": "m/s", "a_0": "m/s2", "gap": "m", "slip": "m/s", "f_n": "N", "f_t": "N",
+}  # fmt: skip
+"""Units by the last part of a name, without its index, for tables without units."""
 OPEN = 1e-3
 """Gap of a joint, relative to the mechanism's size, from which on a run does not fit a model."""
 
@@ -269,7 +272,7 @@ def read_result(path: str | os.PathLike[str]) -> Result:
 
 def unit_of(name: str) -> str:
     """Return the SI unit that a variable's name tells, empty if it does not."""
-    return UNITS.get(name.rsplit(".", 1)[-1], "J" if name.startswith("energy.") else "")
+    return UNITS.get(name.rsplit(".", 1)[-1].partition("[")[0], "J" if name.startswith("energy.") else "")
 
 
 def _checked(motion: ShownMotion, source: str, model: str) -> ShownMotion:
