@@ -196,7 +196,8 @@ def test_plain_c_has_the_bits_of_the_fmu_on_a_cortex_m7(tmp_path: Path, monkeypa
     folder = plain(CRANK.model, CRANK.stepper)
     zigs = Path(os.environ.get("ZIG_GLOBAL_CACHE_DIR", cache_folder() / "zig"))
     monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(zigs))
-    target = ["-target", "thumb-freestanding-eabihf", "-mcpu=cortex_m7+fp_armv8d16", "-g0", "-fno-sanitize=undefined", "-w"]
+    target = ["-target", "thumb-freestanding-eabihf", "-mcpu=cortex_m7+fp_armv8d16", "-g0", "-w"]
+    target.append("-fno-sanitize=undefined")
     defined = [f"-DMODEL={CRANK.model}", f"-DHEADER={CRANK.model}.h", f"-DSTEPS={STEPS}", f"-DMAIN={CRANK.model}_main"]
     linked = ["-T", str(HERE / "cortex.ld"), "-Wl,--gc-sections"]
     files = [*sources(folder), str(HERE / "plain_bits.c"), str(HERE / "cortex.c")]
