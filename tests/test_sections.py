@@ -87,3 +87,15 @@ def test_a_function_is_cut_where_many_values_wait(model: str, stepper: str, opti
     program = read_program(long)
     assert 3000 < program.size < sections.WHOLE
     assert bool(straight.straight(program, (), "step").sections) == cut
+
+
+def test_an_operation_that_one_other_takes_alone_stands_within_it() -> None:
+    """A sum of squares of differences is one line, whose operands that are squared have variables."""
+    x = ca.SX.sym("x", 4)
+    a, b, c, d = ca.vertsplit(x)
+    function = ca.Function("f", [x], [a * b + ca.sin(c - d) * 2.5, (a - b) ** 2])
+    body = straight.straight(function, (), "f").body.splitlines()
+    assert [line.strip() for line in body if "ADD" in line] == [
+        next(line.strip() for line in body if line.strip().startswith("res[0][0] = "))
+    ]
+    assert any(re.search(r"res\[1\]\[0\] = SQUARE\(a\d+\);", line) for line in body)

@@ -27,7 +27,7 @@ from mbfmu.kernel.build.platforms import PLATFORMS, SUFFIXES, platform_here, pro
 
 EARLY = 50_000
 """Characters of a source file from which it is compiled while others are written: shorter ones take no time."""
-LARGE, HUGE = 600_000, 1_500_000
+LARGE, HUGE = 400_000, 1_000_000
 """Characters of a source file that decide its optimisation, as gcc's -O2 takes minutes on very long functions, and half
 as long again as -O1 on short ones, for code that is one or two per cent faster.
 

@@ -25,20 +25,33 @@ LENGTH_IN_LANES = 1200
 """The same in code for several instances, where a value in the work vector costs more."""
 
 
+WIDTH = 100
+"""Largest number of characters of an operation that is written where the only operation that takes it is."""
+
+
 class CodeLine(NamedTuple):
-    """A line of straight code.
+    """An operation of straight code.
 
     Args:
-        text: the C statement.
-        name: the variable that it sets; empty where it gives a result.
-        takes: numbers of the lines whose values it takes; only sections need them.
-        leaf: whether it reads an argument or a constant, which any section can do again.
+        text: what gives its value in C, with {} for each operand; what follows `name` for a result.
+        name: the variable that it sets; of a result what comes before its value.
+        takes: numbers of the lines whose values it takes, one for each {}.
+        kind: one of `LINE`, `REPEATING`, `RESULT`, `LEAF` and `NUMBER`.
     """
 
     text: str
     name: str
     takes: Sequence[int]
-    leaf: bool
+    kind: int
+
+    @property
+    def leaf(self) -> bool:
+        """Whether it reads an argument or a constant, which any section can do again."""
+        return self.kind >= LEAF
+
+
+LINE, REPEATING, RESULT, LEAF, NUMBER = range(5)
+"""Kinds of lines: operations, those whose text has operands more than once, results, arguments and constants."""
 
 
 class Code(NamedTuple):
@@ -57,20 +70,28 @@ class Code(NamedTuple):
     included: tuple[str, ...] = ()
 
 
-def as_one(always: Sequence[CodeLine], sometimes: Sequence[CodeLine], requested: str) -> Code:
+def as_one(always: Sequence[CodeLine], sometimes: Sequence[CodeLine], requested: str, width: int = WIDTH) -> Code:
     """Return straight code as one function.
 
     Args:
         always: lines that run always.
         sometimes: lines after these that run on a condition.
         requested: this condition, in C.
+        width: largest number of characters of an operation that is written where it is taken; 0: none is.
     """
-    declared = _declared(line.name for line in (*always, *sometimes))
-    return Code(_text([*declared, *(line.text for line in always), *_if(requested, [line.text for line in sometimes])]))
+    text = _Text([*always, *sometimes], {}, width)
+    first, then = text.of(range(len(always))), text.of(range(len(always), len(always) + len(sometimes)))
+    return Code(_text([*_declared(text.named), *first, *_if(requested, then)]))
 
 
 def in_sections(
-    always: Sequence[CodeLine], sometimes: Sequence[CodeLine], requested: str, name: str, length: int, waiting: int
+    always: Sequence[CodeLine],
+    sometimes: Sequence[CodeLine],
+    requested: str,
+    name: str,
+    length: int,
+    waiting: int,
+    width: int = WIDTH,
 ) -> Code:
     """Return straight code as a function that calls its sections, or as a whole where few values wait.
 
@@ -81,15 +102,16 @@ def in_sections(
         name: name of the function.
         length: usual number of lines of a section.
         waiting: mean number of values that wait below which up to `WHOLE` lines are left whole.
+        width: see `as_one`.
     """
     lines = [*always, *sometimes]
     uses = _uses(lines)
     if len(lines) <= WHOLE and sum(use - k for k, use in enumerate(uses)) < waiting * len(lines):
-        return as_one(always, sometimes, requested)
+        return as_one(always, sometimes, requested, width)
     bounds = [*_bounds(uses, 0, len(always), length), *_bounds(uses, len(always), len(lines), length)]
     section_of = [index for index, (start, end) in enumerate(bounds) for _ in range(start, end)]
     slots, work = _slots(uses, section_of)
-    sections = {f"{name}_{k}": _section(lines, bound, slots) for k, bound in enumerate(bounds)}
+    sections = {f"{name}_{k}": _section(lines, bound, slots, width) for k, bound in enumerate(bounds)}
     calls = [f"{each}(arg, res, w);" for each in sections]
     first_ones = sum(start < len(always) for start, _ in bounds)
     return Code(_text([*calls[:first_ones], *_if(requested, calls[first_ones:])]), work, sections)
@@ -143,25 +165,80 @@ def _slots(uses: Sequence[int], section_of: Sequence[int]) -> tuple[dict[int, in
     return slots, size
 
 
-def _section(lines: Sequence[CodeLine], bound: tuple[int, int], slots: Mapping[int, int]) -> str:
+def _section(lines: Sequence[CodeLine], bound: tuple[int, int], slots: Mapping[int, int], width: int) -> str:
     """Return a section: its lines, each value of another section read where it is needed first."""
-    written: list[str] = []
-    held: dict[str, int] = {}  # the line whose value each variable has
-    for k in range(*bound):
-        line = lines[k]
-        for taken in line.takes:
-            name = lines[taken].name
-            if held.get(name) != taken:
-                written.append(lines[taken].text if lines[taken].leaf else f"{name} = w[{slots[taken]}];")
-                held[name] = taken
-        if line.leaf:
-            continue
-        written.append(line.text)
-        if line.name:
-            held[line.name] = k
-        if k in slots:
-            written.append(f"w[{slots[k]}] = {line.name};")
-    return _text([*_declared(held), *written])
+    text = _Text(lines, slots, width, range(*bound))
+    written = text.of(range(*bound))
+    return _text([*_declared(text.named), *written])
+
+
+class _Text:
+    """Statements of lines, with operations that one other takes alone written within it.
+
+    Args:
+        lines: all lines.
+        slots: entries of the work vector of those that other sections take.
+        width: see `as_one`.
+        within: numbers of the lines of this section; default: all.
+
+    Attributes:
+        named: the variables that the statements set.
+    """
+
+    def __init__(
+        self, lines: Sequence[CodeLine], slots: Mapping[int, int], width: int, within: range | None = None
+    ) -> None:
+        self.lines, self.slots, self.width = lines, slots, width
+        self.within = range(len(lines)) if within is None else within
+        self.named: dict[str, None] = {}
+        self.uses: dict[int, int] = defaultdict(int)  # of each value in these lines; two where it needs a variable
+        for k in self.within:
+            line = lines[k]
+            for taken in line.takes:
+                self.uses[taken] += 2 if line.kind == REPEATING else 1
+        self.inner: dict[int, str] = {}  # operations that stand within those that take them
+        self.held: set[int] = set()  # lines that have a variable
+
+    def of(self, some: Iterable[int]) -> list[str]:
+        """Return the statements of some lines, which follow those before."""
+        written: list[str] = []
+        for k in some:
+            line = self.lines[k]
+            if line.leaf:
+                continue
+            value = line.text.format(*[self._operand(taken, written) for taken in line.takes])
+            slot = f"w[{self.slots[k]}]" if k in self.slots else ""
+            if line.kind == RESULT:
+                written.append(f"{line.name} = {value};")
+            elif self.uses[k] == 1 and not slot and len(value) <= self.width:
+                self.inner[k] = value
+            elif slot and self.width and not self.uses[k]:
+                written.append(f"{slot} = {value};")
+            else:
+                self._set(k, value, written)
+                if slot:
+                    written.append(f"{slot} = {line.name};")
+        return written
+
+    def _operand(self, taken: int, written: list[str]) -> str:
+        """Return a value that a line takes, which may need a variable set before."""
+        line = self.lines[taken]
+        if taken in self.held:
+            return line.name
+        if taken in self.inner:
+            return self.inner.pop(taken)
+        value = line.text if line.leaf else f"w[{self.slots[taken]}]"
+        if self.width and (self.uses[taken] == 1 or line.kind == NUMBER):
+            return value
+        return self._set(taken, value, written)
+
+    def _set(self, k: int, value: str, written: list[str]) -> str:
+        """Write a statement that sets the variable of a line; return it."""
+        name = self.lines[k].name
+        written.append(f"{name} = {value};")
+        self.named[name] = None
+        self.held.add(k)
+        return name
 
 
 def _declared(names: Iterable[str]) -> list[str]:

@@ -11,8 +11,24 @@ from mbfmu.kernel.emit.instructions import LEAVES, read_instructions
 from mbfmu.kernel.emit.operations import PLAIN, literal, operation
 from mbfmu.kernel.emit.ordering import ordered
 from mbfmu.kernel.emit.program import CONSTANT, Nodes, Program
-from mbfmu.kernel.emit.sections import LENGTH, LENGTH_IN_LANES, WAITING, Code, CodeLine, as_one, in_sections
+from mbfmu.kernel.emit.sections import (
+    LEAF,
+    LENGTH,
+    LENGTH_IN_LANES,
+    LINE,
+    NUMBER,
+    REPEATING,
+    RESULT,
+    WAITING,
+    WIDTH,
+    Code,
+    CodeLine,
+    as_one,
+    in_sections,
+)  # fmt: skip
 
+REPEATED = frozenset({"SQUARE", "SIGN"})
+"""Operations whose C text has an operand more than once."""
 Instruction = tuple[int, Any, tuple[int, ...]]
 """CasADi's number of an operation; what it takes, registers, an entry of an argument or the constant; what it fills.
 
@@ -23,9 +39,8 @@ Tuples of numbers are no load for Python's collector of cycles, as lists of them
 def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = False) -> Code:
     """Return a function without loops.
 
-    Operations that only optional results need come last, and run only if such a result is asked for. A function with
-    optional results, or in another order than its own, has a variable for each operation instead of registers that are
-    used again and again.
+    Operations that only optional results need come last, and run only if such a result is asked for. Those that one
+    other takes alone stand within it.
 
     Args:
         function: CasADi SX Function, or a Program.
@@ -37,44 +52,41 @@ def straight(function: Any, unwanted: Collection[int], name: str, lanes: bool = 
         KernelError: the function has an unknown operation.
     """
     instructions = _instructions(function) if isinstance(function, Program) else _read(function)
-    single = lanes or bool(unwanted)
     length = LENGTH_IN_LANES if lanes else LENGTH
     long = len(instructions) >= 2 * length
-    made_by = _made_by(instructions) if single or long else []
+    made_by = _made_by(instructions)
     needed = _needed(instructions, made_by, unwanted) if unwanted else range(len(instructions))
     order = ordered([code for code, _, _ in instructions], made_by) if lanes else range(len(instructions))
     always, sometimes = [k for k in order if k in needed], [k for k in order if k not in needed]
-    index_of = {k: at for at, k in enumerate((*always, *sometimes))} if long else {}
-
+    index_of = {k: at for at, k in enumerate((*always, *sometimes))}
     patterns = {code: _pattern(code, name) for code in {code for code, _, _ in instructions} - LEAVES - {ca.OP_OUTPUT}}
 
     def line(k: int) -> CodeLine:
-        code, registers, to = instructions[k]
-        held = made_by[k] if single else registers
-        takes = [index_of[each] for each in made_by[k]] if long else ()
-        filled = f"a{k if single else to[0]}"
+        code, taken, to = instructions[k]
+        takes = [index_of[each] for each in made_by[k]]
         if code in patterns:
-            return CodeLine(patterns[code].format(filled, *held), filled, takes, leaf=False)
+            text, kind = patterns[code]
+            return CodeLine(text, f"a{k}", takes, kind)
         if code == ca.OP_OUTPUT:
             guard = f"if (res[{to[0]}]) " if to[0] in unwanted and len(unwanted) > 1 else ""
-            return CodeLine(f"{guard}res[{to[0]}][{to[1]}] = a{held[0]};", "", takes, leaf=False)
-        expression = f"arg[{registers[0]}][{registers[1]}]" if code == ca.OP_INPUT else f"SAME({literal(registers)})"
-        return CodeLine(f"{filled} = {expression};", filled, takes, leaf=True)
+            return CodeLine("{}", f"{guard}res[{to[0]}][{to[1]}]", takes, RESULT)
+        if code == ca.OP_INPUT:
+            return CodeLine(f"arg[{taken[0]}][{taken[1]}]", f"a{k}", takes, LEAF)
+        return CodeLine(f"SAME({literal(taken)})" if lanes else literal(taken), f"a{k}", takes, NUMBER)
 
     first, then = [line(k) for k in always], [line(k) for k in sometimes]
     requested = " || ".join(f"res[{which}]" for which in sorted(unwanted))
-    return (
-        in_sections(first, then, requested, name, length, 0 if lanes else WAITING)
-        if long
-        else as_one(first, then, requested)
-    )
+    width = 0 if lanes else WIDTH
+    if not long:
+        return as_one(first, then, requested, width)
+    return in_sections(first, then, requested, name, length, 0 if lanes else WAITING, width)
 
 
-def _pattern(code: int, function: str) -> str:
-    """Return the statement of an operation, with places for the numbers of its variables: first that of its value."""
+def _pattern(code: int, function: str) -> tuple[str, int]:
+    """Return what gives the value of an operation, with {} for its operands, and the kind of its line."""
     word, order = operation(code, function)
-    operands = (literal(item) if isinstance(item, float) else f"a{{{item + 1}}}" for item in order)
-    return f"{{0}} = {word}({', '.join(operands)});"
+    operands = (literal(item) if isinstance(item, float) else f"{{{item}}}" for item in order)
+    return f"{word}({', '.join(operands)})", REPEATING if word in REPEATED else LINE
 
 
 def _made_by(instructions: Sequence[Instruction]) -> list[list[int]]:
