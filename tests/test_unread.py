@@ -144,6 +144,24 @@ def test_what_could_change_the_motion_of_a_urdf_is_refused(place: str, more: str
     assert "remove" in said or "write" in said or "move it" in said
 
 
+def test_what_a_urdf_repeats_or_calls_of_xacro_without_defining_it_is_left_out(tmp_path: Path) -> None:
+    """The lower half of the inertia, an axis word by word, and calls of macros that are not there."""
+    plain, _ = load(tmp_path, URDF, "plain.urdf")
+    inertia = '<inertia ixx="1" iyy="1" izz="1" iyx="0" izx="0.0"/>'
+    text = URDF.replace('<inertia ixx="1" iyy="1" izz="1"/>', inertia, 1)
+    text = text.replace("<child", '<axis xyz="1 0 0"/><axis xyz="1 0 0"/><child', 1)
+    text = placed(text, "robot", '<xacro:imu name="a"/>').replace("<robot", '<robot xmlns:xacro="http://ros.org"', 1)
+    system, notice = load(tmp_path, text, "more.urdf")
+    assert system.components == plain.components
+    assert "<xacro:imu>" in notice
+    for old, new, message in (
+        ('izx="0.0"', 'izx="0.1"', "<inertia izx='0.1'> is not known"),
+        ('<axis xyz="1 0 0"/><axis', '<axis xyz="0 1 0"/><axis', "has one <axis> at most"),
+    ):
+        with pytest.raises(MbfmuError, match=message):
+            load(tmp_path, text.replace(old, new), "more.urdf")
+
+
 def test_joints_without_one_axis_take_no_friction_and_mimic_nothing(tmp_path: Path) -> None:
     for more, message in (
         ('<dynamics friction="1"/>', "a planar joint with friction is not modelled: set it to 0"),
@@ -271,8 +289,6 @@ def test_what_changes_no_motion_of_an_mjcf_is_left_out(place: str, more: str, tm
 
 MOVING = [
     ("mujoco", "<sensr/>", "<sensr> is not known in a <mujoco> and could change the motion: remove it"),
-    ("mujoco", "<option density='1'/><default><geom fluidshape='ellipsoid'/></default>",
-     "the fluid around an ellipsoid is not modelled"),
     ("mujoco", "<option gravty='0 0 0'/>", "a <option> has no 'gravty'; did you mean 'gravity'?"),
     ("mujoco", "<option><flag gravty='disable'/></option>", "a <flag> has no 'gravty'"),
     ("mujoco", "<compiler angel='radian'/>", "a <compiler> has no 'angel'; did you mean 'angle'?"),

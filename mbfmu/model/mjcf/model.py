@@ -14,7 +14,7 @@ from mbfmu.errors import ModelError, first_of
 from mbfmu.model.mjcf.actuators import Actuators, Ends, actuators_of
 from mbfmu.model.mjcf.attachments import attached
 from mbfmu.model.mjcf.bodies import WORLD, MjcfBodies, bodies_of, joint_path
-from mbfmu.model.mjcf.closures import Equalities, equalities_of
+from mbfmu.model.mjcf.closures import Equalities, equalities_of, joints_along
 from mbfmu.model.mjcf.defaults import defaults_of
 from mbfmu.model.mjcf.document import read_document
 from mbfmu.model.mjcf.geoms import meshes_of
@@ -89,6 +89,7 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     equalities = equalities_of(root, defaults, settings, bodies, {**tendons, **spatial})
     actuators = actuators_of(root, defaults, settings, Ends(joints, tendons, spatial, bodies.sites))
     _check_held_weight(reader, bodies, actuators, settings)
+    _check_passed(reader, bodies, spatial, actuators)
     keyframe = keyframe_of(root, reader, joints, actuators.count, actuators.stateful)
     check_mocap(reader, root, [bodies.bodies[item].pose for item in bodies.mocap])
     armatures: dict[str, float] = {}
@@ -170,6 +171,20 @@ def _check_held_weight(reader: Attributes, bodies: MjcfBodies, actuators: Actuat
             message = "and no actuator of the model acts, which leaves the weight to fall: remove it"
         if message:
             raise reader.error(joint.element, ModelError(f"joint '{name}' has actuatorgravcomp, {message}"))
+
+
+def _check_passed(
+    reader: Attributes, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendon], actuators: Actuators
+) -> None:
+    """Raise an error if an actuator at a site or on a spatial tendon acts through joints that limit efforts."""
+    for item in actuators.acting.values():
+        passed = set(joint_path(bodies, bodies.sites[item.site].body)) if item.site else set()
+        for key in item.joints:
+            passed |= joints_along(bodies, ropes, key) if key.startswith(ROPE) else set()
+        if joint := next((name for name in sorted(passed) if bodies.joints[name].efforts), ""):
+            message = f"joint '{joint}' has actuatorfrcrange, and the actuator '{item.name}' acts through it from afar"
+            message += ", which is not modelled: remove one of them"
+            raise reader.error(bodies.joints[joint].element, ModelError(message))
 
 
 def _settled(robot: Robot, bodies: MjcfBodies, settings: Settings, ropes: Mapping[str, SpatialTendon]) -> Robot:

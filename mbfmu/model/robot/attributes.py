@@ -88,8 +88,13 @@ class Attributes:
         return tuple(item / length for item in n)
 
     def one(self, element: XmlElement, tag: str) -> XmlElement:
-        """Return the child of a tag; an element without attributes if there is none."""
+        """Return the child of a tag, which may be there again word by word; one without attributes if there is none.
+
+        Raises:
+            ModelFileError: there are several, and not alike.
+        """
         children = list(element.all(tag))
-        if len(children) > 1:
+        if any(item.children or (item.attributes, item.text) != (children[0].attributes, children[0].text)
+               for item in children[1:]):  # fmt: skip
             raise self.error(children[1], f"a <{element.tag}> has one <{tag}> at most")
         return children[0] if children else XmlElement(tag, {}, element.line, source=element.source)

@@ -26,7 +26,7 @@ from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.urdf.beside import beside
 from mbfmu.model.urdf.loops import LoopReader, pose_of
 from mbfmu.model.urdf.unread import check_axes, unread, weightless
-from mbfmu.model.urdf.xacro import expanded, first_macro
+from mbfmu.model.urdf.xacro import expanded, first_macro, left_over
 
 LARGEST = 10_000_000
 """Largest number of bytes of a file."""
@@ -52,7 +52,7 @@ def read_robot(path: Path, options: RobotOptions | None = None) -> Robot:
     choices = options or RobotOptions()
     content, source = read_bytes(path, LARGEST), SourceText(str(path), path.parent)
     root = elements_of(content, source)
-    if macro := first_macro(root):
+    if (macro := first_macro(root)) and not (path.suffix == ".urdf" and left_over(root)):
         content = expanded(path, source, macro, choices, LARGEST)
         source = SourceText(f"{path} as xacro expands it", path.parent)
         root = elements_of(content, source)
@@ -66,7 +66,7 @@ def robot_of(content: bytes, source: SourceText, options: RobotOptions | None = 
 
 def _robot(root: XmlElement, source: SourceText, choices: RobotOptions, path: Path | None = None) -> Robot:
     """Return the robot that the root element of a document describes."""
-    if macro := first_macro(root):
+    if (macro := first_macro(root)) and not (path and left_over(root)):
         raise source.error(macro.line, f"<{macro.tag}> is xacro: run `xacro file.xacro > file.urdf` first")
     if root.tag != "robot":
         raise source.error(root.line, f"the root of a URDF is <robot>, not <{root.tag}>")

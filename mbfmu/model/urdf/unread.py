@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from mbfmu.errors import ModelError
-from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.attributes import NUMBER, Attributes
 from mbfmu.model.robot.robot import RobotJoint
 from mbfmu.model.robot.unread import (
     LOOP,
@@ -45,6 +45,8 @@ ATTRIBUTES = {
     "mimic": ("joint multiplier offset", ""),
 }
 """Attributes that are read, and those that no reader of URDF takes, by the element."""
+TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
+"""Moments of inertia that a file may repeat, and those that are read."""
 FORCE = "loads bodies, which is not read: remove it, and add the force in a TOML file that takes this robot"
 DRIVEN = "moves a link by itself, which is not read: remove it"
 START = "sets a start value, which is not read: remove it, and give the start in a TOML file that takes this robot"
@@ -77,7 +79,7 @@ GAZEBO: dict[str, Rule] = {
 ROBOT: dict[str, Rule] = {
     **quiet(
         "transmission sensor frame self_filter collision_checking self_collision_checking disable_collisions group "
-        "group_state collision_filter_group drake:collision_filter_group bullet version"
+        "group_state collision_filter_group drake:collision_filter_group bullet version create velocity RefLink xacro:"
     ),
     "constraint": refused(LOOP),
     "coupling": refused("couples joints, which is not read: remove it, and write <mimic> in a joint"),
@@ -93,7 +95,8 @@ ROBOT: dict[str, Rule] = {
 """Effects of elements in a robot."""
 LINK: dict[str, Rule] = {
     **quiet(
-        "collision sensor self_collision_checking self_filter collision_checking surface audio_source bullet verbose"
+        "collision sensor self_collision_checking self_filter collision_checking surface audio_source bullet verbose "
+        "xacro:"
     ),
     "contact": harmless,
     "gravity": harmless,
@@ -102,7 +105,7 @@ LINK: dict[str, Rule] = {
 }
 """Effects of elements in a link."""
 JOINT: dict[str, Rule] = {
-    **quiet("safety_controller calibration controller_gains drake:controller_gains hardwareInterface traits"),
+    **quiet("safety_controller calibration controller_gains drake:controller_gains hardwareInterface traits xacro:"),
     "joint_properties": unless_zero("is read in no URDF: write <dynamics damping='...' friction='...'/> in its place"),
     "anchor": unless_zero("moves a joint, which only <origin> can: remove it"),
 }
@@ -141,8 +144,15 @@ def unread(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint
         for item in (*owner.children, *(inner for each in owner.all("inertial") for inner in each.children)):
             if item.tag in ATTRIBUTES and item.tag in READ["joint"] | READ["inertial"]:
                 read, unused = (words.split() for words in ATTRIBUTES[item.tag])
+                unused += [key for key, twin in TWINS.items() if item.tag == "inertia" and _alike(item, key, twin)]
                 check_attributes(reader, item, read, unused)
                 yield from (f"{item.tag} {key}" for key in item.attributes if key in unused)
+
+
+def _alike(element: XmlElement, key: str, twin: str) -> bool:
+    """Return whether two attributes of an element have one value, as numbers."""
+    texts = [element.attributes.get(name, "0").strip() for name in (key, twin)]
+    return all(map(NUMBER.fullmatch, texts)) and float(texts[0]) == float(texts[1])
 
 
 def weightless(root: XmlElement) -> set[str]:

@@ -11,6 +11,8 @@ from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import SourceText
 
 PREFIX = "xacro:"
+WORDS = {"macro", "include", "property", "arg", "if", "unless", "insert_block", "call", "attribute", "element"}
+"""Elements of xacro itself; others call macros."""
 
 
 def first_macro(element: XmlElement) -> XmlElement | None:
@@ -18,6 +20,16 @@ def first_macro(element: XmlElement) -> XmlElement | None:
     if element.tag.startswith(PREFIX):
         return element
     return next((macro for child in element.children if (macro := first_macro(child))), None)
+
+
+def left_over(root: XmlElement) -> bool:
+    """Return whether all that a URDF has of xacro are empty calls of macros, none of which it defines or includes.
+
+    No reader can expand them; those of URDF leave them out.
+    """
+    if root.tag.startswith(PREFIX):
+        return not root.children and root.tag.removeprefix(PREFIX) not in WORDS
+    return "${" not in "".join(root.attributes.values()) and all(map(left_over, root.children))
 
 
 def expanded(path: Path, source: SourceText, macro: XmlElement, options: RobotOptions, largest: int) -> bytes:
