@@ -177,7 +177,7 @@ def check_accelerations(model: MjcfModel, dae: Dae, states: list[dict[str, list[
 def test_a_detail_acts_as_in_mujoco(name: str) -> None:
     """What MuJoCo reads otherwise than one would expect, a file for each.
 
-    It integrates the fluid that moves along with an ellipsoid, and the axes of a mesh, to eight digits.
+    It integrates the fluid that moves along with an ellipsoid to some seven digits, and finds axes of a mesh to eight.
     """
     path = FOLDER / "details" / f"{name}.xml"
     dae, close = derive(loaded(path, FREE), "joint"), 1e-7 if "mesh" in name or name == "wings" else 1e-10

@@ -341,6 +341,20 @@ def test_limits_that_are_not_modelled_go_with_an_option_and_friction_of_a_ball_j
         assert not any(item.f_c for item in acting)
 
 
+def test_a_limit_of_the_effort_on_a_joint_that_an_actuator_acts_through_is_refused(tmp_path: Path) -> None:
+    """From a site, or along a spatial tendon."""
+    limited = MJCF.replace('name="hinge"', 'name="hinge" actuatorfrcrange="-1 1"', 1)
+    limited = limited.replace('<motor name="push" joint="hinge"/>', "{}")
+    limited = limited.replace("<worldbody>", '<worldbody><site name="w"/>')
+    rope = '<spatial name="r"><site site="w"/><site site="end"/></spatial></tendon>'
+    for text in (
+        limited.format('<motor name="jet" site="end"/>'),
+        limited.format('<motor name="jet" tendon="r"/>').replace("</tendon>", rope),
+    ):
+        with pytest.raises(MbfmuError, match="'hinge' has actuatorfrcrange, and the actuator 'jet' acts through it"):
+            load(tmp_path, text, "arm.xml")
+
+
 def test_a_limit_of_the_effort_of_several_drives_is_refused(tmp_path: Path) -> None:
     several = MJCF.replace('name="hinge"', 'name="hinge" actuatorfrcrange="-1 1"', 1)
     for text, message in (
