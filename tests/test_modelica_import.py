@@ -304,6 +304,15 @@ end Free;
 """
 
 
+def test_start_angles_that_are_not_fixed_are_left_out_where_a_joint_holds_the_body(tmp_path: Path) -> None:
+    path = tmp_path / "held.mo"
+    path.write_text(TEXT.replace("r={L,0,0}", "r={L,0,0}, angles_start={0,0,1}"), encoding="utf-8")
+    with pytest.warns(UserWarning, match=r"'rod\.angles_start' is left out: it is not fixed, and a joint decides"):
+        held = mbfmu.load(path)
+    path.write_text(TEXT, encoding="utf-8")
+    assert held == mbfmu.load(path)
+
+
 def test_a_body_that_hangs_on_nothing_falls(tmp_path: Path) -> None:
     path = tmp_path / "free.mo"
     path.write_text(FREE, encoding="utf-8")
@@ -374,8 +383,8 @@ MISTAKES = {
         r"line 6: 'rod\.w_0_start' is not fixed, .*: write w_0_fixed=true, or leave it out",
     ),
     "angles that are not fixed": (
-        TEXT.replace("r={L,0,0}", "r={L,0,0}, angles_start={0,0,1}"),
-        r"line 6: 'rod\.angles_start' are not fixed, .*: write angles_fixed=true, or leave them out",
+        FREE.replace("angles_fixed=true", "angles_fixed=false"),
+        r"line 3: 'body\.angles_start' are not fixed, .*: write angles_fixed=true, or leave them out",
     ),
     "syntax": (TEXT.replace("rod(\n", "rod rod(\n"), "line 6: unexpected"),
     "class": (TEXT.replace("Joints.Revolute", "Joints.Revolut"), "line 5: the class .*Revolut' is not read"),
