@@ -112,6 +112,7 @@ PICTURES = (
     figure("life"),
     figure("loops", SOLIDS, "models/slider_crank.py"),
     figure("quantities", "models/slider_crank.py"),
+    figure("rolling", SOLIDS),
     figure("sprung", "docs/forces.md"),
     Picture(
         "crane.gif",

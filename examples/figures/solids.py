@@ -45,7 +45,8 @@ def flat(points: Array, planar: bool = False) -> Array:
     return seen
 
 
-def _circle(at: Array, normal: Array, radius: float) -> Array:
+def circle(at: Array, normal: Array, radius: float) -> Array:
+    """Return points of a circle, m, shape (16, 3)."""
     x = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
     x /= np.linalg.norm(x)
     y = np.cross(normal, x)
@@ -56,13 +57,13 @@ def _circle(at: Array, normal: Array, radius: float) -> Array:
 def _points(item: Solid) -> Array:
     sizes = item.sizes
     if item.kind == "ball":
-        return _circle(sizes["at"], LOOK, sizes["radius"])
+        return circle(sizes["at"], LOOK, sizes["radius"])
     if item.kind == "plate":
         edge = sizes["at"] + sizes["outline"][:, :1] * sizes["x"] + sizes["outline"][:, 1:] * sizes["y"]
         normal = np.cross(sizes["x"], sizes["y"])
         return np.vstack([edge - sizes["thick"] / 2 * normal, edge + sizes["thick"] / 2 * normal])
     way = sizes["to"] - sizes["at"]
-    return np.vstack([_circle(sizes["at"], way, sizes["radius"]), _circle(sizes["to"], way, sizes["end"])])
+    return np.vstack([circle(sizes["at"], way, sizes["radius"]), circle(sizes["to"], way, sizes["end"])])
 
 
 def paint(axes: Axes, motion: ShownMotion, moment: int = 0, alpha: float = 1.0, bold: float = 4.0) -> None:
