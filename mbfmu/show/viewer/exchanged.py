@@ -1,4 +1,4 @@
-"""What other formats read of the scene of a page: solids as triangles, motion as quaternions, and colours."""
+"""Content of a page's scene for other formats: solids as triangles, motion as quaternions, and colours."""
 
 import base64
 from collections.abc import Mapping, Sequence
