@@ -42,7 +42,7 @@ class Deviation:
     Args:
         span: length of the runs, s.
         largest: largest difference, as a part of the range.
-        name: the coordinate, rate or state in which it is.
+        name: the coordinate, velocity or state in which it is.
         time: the instant at which it is, s.
         residuals: largest residuals of the constraints in single precision, by name.
     """
@@ -110,9 +110,9 @@ def deviation(
 def _relative(
     exact: npt.NDArray[np.float64], rounded: npt.NDArray[np.float64], index: Mapping[str, int], prepared: Prepared
 ) -> tuple[npt.NDArray[np.float64], list[str]]:
-    """Return the differences of coordinates, rates and states by instant, as parts of their ranges, and their names.
+    """Return the differences of coordinates, velocities and states by instant, as parts of their ranges, with names.
 
-    After impacts, which come at slightly other times, rates have no difference to speak of.
+    After impacts, which come at slightly other times, velocities have no difference to speak of.
     """
     names, n, usual = prepared.outline.measured
     groups = [names[:n], () if prepared.outline.guards else names[n : 2 * n], *((name,) for name in names[2 * n :])]

@@ -179,6 +179,6 @@ class IntegratedDrive(AffineDrive):
 
 
 def integrated(p: Any, u: SX) -> SX:
-    """Return the rate of an integral z of u between the limits ``p.z_least`` and ``p.z_greatest``."""
+    """Return the derivative of an integral z of u between the limits ``p.z_least`` and ``p.z_greatest``."""
     rising = ca.if_else(p.z < p.z_greatest, ca.fmax(u, 0), 0)
     return rising + ca.if_else(p.z > p.z_least, ca.fmin(u, 0), 0)

@@ -19,7 +19,7 @@ class Muscle(AxesForce):
     ``L = r_1 + (s - s_1) / L_0`` and the scaled velocity ``V = v / (L_0 v_max)``:
     ``f = -F_0 (F_L(L) F_V(V) z + F_P(L))``. F_L is a bump of four parabolas from l_min over 1 at L = 1 to l_max; F_V
     is ``(1 + V)^2`` while it shortens, and ``f_vmax - (f_vmax - 1 - V)^2 / (f_vmax - 1)`` while it lengthens, between 0
-    and f_vmax; F_P rises from L = 1 as a parabola to f_pmax / 2 at ``b = (1 + l_max) / 2`` and goes on straight. The
+    and f_vmax; F_P rises from L = 1 as a parabola to f_pmax / 2 at ``b = (1 + l_max) / 2`` and continues straight. The
     activation z follows the input u, both held between 0 and 1 in the time constant: ``z' = (u - z) / tau``, with
     ``tau = T_1 (1/2 + 3/2 z)`` while it rises and ``T_2 / (1/2 + 3/2 z)`` while it falls; with a width the two merge
     by ``x^3 (6 x^2 - 15 x + 10)`` of ``x = (u - z) / width + 1/2``. They are MuJoCo's, after Millard, Uchida, Seth,

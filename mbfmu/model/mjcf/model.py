@@ -176,7 +176,7 @@ def _check_held_weight(reader: Attributes, bodies: MjcfBodies, actuators: Actuat
 def _check_passed(
     reader: Attributes, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendon], actuators: Actuators
 ) -> None:
-    """Raise an error if an actuator at a site or on a spatial tendon acts through joints that limit efforts."""
+    """Raise an error if an actuator at a site or on a spatial tendon acts through joints that limit forces."""
     for item in actuators.acting.values():
         passed = set(joint_path(bodies, bodies.sites[item.site].body)) if item.site else set()
         for key in item.joints:

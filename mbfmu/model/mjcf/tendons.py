@@ -58,7 +58,7 @@ class Way:
     """A stretch of a spatial tendon, from one site to the next.
 
     Args:
-        share: factor of its length in that of the tendon; 0 between branches.
+        share: factor of its length in the tendon's; 0 between branches.
         over: the geom that it may wrap around; None: none.
         side: the site that chooses the way around it, if it lies outside of it.
         inside: whether it is held on the geom from inside.
