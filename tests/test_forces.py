@@ -716,9 +716,9 @@ def test_every_force_of_the_library_is_tested_here() -> None:
         f"{axis}{kind}" for axis in ("Rotational", "Translational") for kind in ("LuGreFriction", "MaxwellDamper")
     }
     elsewhere = with_states | {"MaxwellDamper", "SeriesSpringDamper"}  # tests/test_component_states.py
-    elsewhere |= {"AffineThruster", "ConstantForce"}  # tests/test_combined_axes.py
+    elsewhere |= {"AffineThruster", "CartesianFriction", "ConstantForce", "FilteredThruster", "IntegratedThruster"}
     elsewhere |= {"Tyre"}  # tests/test_tyre.py
-    elsewhere |= {"BoxDrag"}  # tests/test_rope.py
+    elsewhere |= {"BoxDrag", "EllipsoidFluid"}  # tests/test_rope.py; those before in test_combined_axes.py
     elsewhere |= {"CartesianSpringDamper", "PointGravity"}  # tests/test_axes_elements.py, test_modelica_bodies.py
     found = {name: getattr(model, name) for name in model.__all__}
     kinds = {name: kind for name, kind in found.items() if isinstance(kind, type)}
