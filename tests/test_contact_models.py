@@ -205,6 +205,15 @@ def test_a_box_is_held_exactly_as_long_as_twice_the_friction_takes_its_weight(
     gripper.restore(start)
 
 
+def test_a_box_lifted_by_a_force_that_grows_from_its_weight_leaves_the_ground() -> None:
+    """At first its acceleration is next to nothing, so that the gaps of its feet are round-off."""
+    inputs = {"lift.f": "39.24 + 30*max(time - 0.1, 0)"}
+    run = mbfmu.simulate("gripper", 1.0, step=1e-3, inputs=inputs, error_samples=0)
+    rise = 30 * (0.9 - BOX * g / 30) ** 3 / (6 * ALL)
+    for name, start in (("lift.s", 0.08), ("foot_left.gap", 0.0), ("foot_right.gap", 0.0)):
+        assert run[name][-1] == pytest.approx(start + rise, abs=1e-12)
+
+
 # -- excavator on the ground ----------------------------------------------------------------------------------------
 
 CYLINDERS = ("lift", "crowd", "curl")

@@ -51,6 +51,11 @@ SLIVER = 1e-3
 NUDGE = 1e-12
 """Part of a step within which events in a row, from the third on, make no progress: each then continues by four times
 as much as the one before."""
+CROWDED = 200
+"""Number of events in a communication step after which less than `CREEP` is no progress either: a gap that next to no
+force opens is zero but for round-off for longer than that."""
+CREEP = 1e-6
+"""Part of a step within which events make no progress where they are crowded."""
 EVENT_TRIALS = 200
 """Largest number of steps tried to find the time of an event."""
 ARMED = 1e-14
@@ -127,6 +132,8 @@ MACROS: Mapping[str, float] = {
     "MOST_CHANGES": MOST_CHANGES,
     "SLIVER": SLIVER,
     "NUDGE": NUDGE,
+    "CROWDED": CROWDED,
+    "CREEP": CREEP,
     "EVENT_TRIALS": EVENT_TRIALS,
     "ARMED": ARMED,
     "JUMPED": JUMPED,

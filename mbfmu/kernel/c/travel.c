@@ -35,8 +35,8 @@ static inline int settle_passage(struct passage *e, const struct call *at, doubl
  * index of a guard that fell last in *guard. */
 static int pass_event(struct passage *e, const struct call *at, double begun, double *now, double *guard,
                       struct memory *m) {
-    const double h = at->h;
-    e->row = at->t - begun <= fmax(h * NUDGE, m->nudge) ? e->row + 1 : 0;
+    const double h = at->h, least = h * (e->events < CROWDED ? NUDGE : CREEP);
+    e->row = at->t - begun <= fmax(least, m->nudge) ? e->row + 1 : 0;
     m->nudge = e->row < 2 ? 0 : e->row < 32 ? h * NUDGE * (1LL << 2 * e->row) : h;
     if (m->stops && at->t > m->after) {
         for (int i = 0; i < GUARDS; ++i) now[FALLEN_AT + i] = e->guards[i] < 0;
