@@ -46,7 +46,7 @@ FUNCTIONS = ("fabs", "sqrt", "fmin", "fmax", "floor", "ceil", "rint", "fmod", "c
 """Names of the functions of math.h that have an f at their end in single precision."""
 TOKEN = re.compile(
     r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\""  # comments and texts stay as they are
-    r"|(?P<formula>\b(?:SAME|ENTRY)\()?(?<![\w.])(?P<number>(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?)(?![\w.])"
+    r"|(?P<entry>\bENTRY\()?(?<![\w.])(?P<number>(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?)(?![\w.])"
     rf"|\b(?P<word>double|{'|'.join(FUNCTIONS)})\b",
     re.DOTALL,
 )
@@ -83,9 +83,9 @@ def _single(text: str) -> str:
 def _spelled(token: re.Match[str]) -> str:
     """Return a token in single precision."""
     if token["number"]:
-        value, formula = float(token["number"]), token["formula"] or ""
-        value = ENTRIES.get(value, value) if formula == "ENTRY(" else value
-        return formula + single_number(CONSTANTS.get(value, value) if formula else value)
+        value, entry = float(token["number"]), token["entry"] or ""
+        value = ENTRIES.get(value, value) if entry else value
+        return entry + single_number(CONSTANTS.get(value, value))
     if token["word"]:
         return "float" if token["word"] == "double" else f"{token['word']}f"
     return token[0]
