@@ -52,8 +52,8 @@ NUDGE = 1e-12
 """Part of a step within which events in a row, from the third on, make no progress: each then continues by four times
 as much as the one before."""
 CROWDED = 200
-"""Number of events in a communication step after which less than `CREEP` is no progress either: a gap that next to no
-force opens is zero but for round-off for longer than that."""
+"""Number of events in a communication step after which progress by less than `CREEP` does not count either: a gap that
+next to no force opens stays zero but for round-off for longer than `NUDGE`."""
 CREEP = 1e-6
 """Part of a step within which events make no progress where they are crowded."""
 EVENT_TRIALS = 200
