@@ -10,6 +10,7 @@ import numpy.typing as npt
 from mbfmu.errors import KernelError, StepperError
 from mbfmu.fmu.interface import OUTPUT, Interface
 from mbfmu.kernel.build.toolchain import BuildError, built
+from mbfmu.kernel.errors import NARROW, SLIGHT, SMALL
 from mbfmu.kernel.loading import compiler_for_kernels
 from mbfmu.kernel.runtime import CODES, OK
 from mbfmu.prepared.prepare import Prepared
@@ -18,13 +19,6 @@ LONGEST = 200_000
 """Largest number of steps that are compared."""
 ROWS = 1000
 """Number of instants at which they are."""
-SMALL = 1e-3
-"""Range of a coordinate, or of a rate, as a part of the largest one, below which that part stands for it; and that of a
-state as a part of its nominal value."""
-SLIGHT = 1e-6
-"""The same as a part of the largest value."""
-NARROW = 1e-6
-"""Least range, m, rad, m/s or rad/s."""
 HELD = 1e-4
 """Largest residual of the constraints, relative to 1 and the largest coordinate, that counts as met."""
 NOTICEABLE = 0.01

@@ -25,12 +25,10 @@ static inline int change_modes(const struct call *c, double *x, const double *va
     return restart(&FORMULA_switch, c, x, m);
 }
 
-/* Find the guards of the state x, and its modes anew where an input has jumped so that they no longer hold; *jumped tells
- * whether it has. */
-static inline int settle_jump(const struct call *c, double *x, double *values, int *jumped, struct memory *m) {
+/* Find the guards of the state x, and its modes anew where an input has jumped so that they no longer hold. */
+static inline int settle_jump(const struct call *c, double *x, double *values, struct memory *m) {
     watch(c, x, 0, values, m);
-    *jumped = any_below(JUMPED, values);
-    if (!*jumped) return OK;
+    if (!any_below(JUMPED, values)) return OK;
     const int code = change_modes(c, x, values, JUMPED, m);
     watch(c, x, 0, values, m);
     return code;

@@ -23,11 +23,10 @@ static inline void begin_passage(struct passage *e, struct call *at, double h_ma
 /* Find the guards, and modes anew where an input has jumped. */
 static inline int settle_passage(struct passage *e, const struct call *at, double *now, struct memory *m) {
     const int settled = e->settled;
-    int jumped, code = OK;
     e->settled = 0;
-    if (settled) watch(at, now, 0, e->guards, m);
-    else code = settle_jump(at, now, e->guards, &jumped, m);
-    return code;
+    if (!settled) return settle_jump(at, now, e->guards, m);
+    watch(at, now, 0, e->guards, m);
+    return OK;
 }
 
 /* Pass the event at the end of a span that began at the time `begun`: the least length of the next step grows by four times
@@ -215,8 +214,7 @@ static inline int act(const struct call *c, double *now, int *fallen, struct mem
 
 static inline int act_on_jump(const struct call *c, double *now, struct memory *m) {
     double values[GUARDS];
-    int jumped;
-    return settle_jump(c, now, values, &jumped, m);
+    return settle_jump(c, now, values, m);
 }
 #else
 static inline int act(const struct call *c, double *now, int *fallen, struct memory *m) {
