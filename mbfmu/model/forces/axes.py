@@ -8,6 +8,7 @@ import casadi as ca
 
 from mbfmu.model.combined import CombinedAxes
 from mbfmu.model.component import Input, Value, quantity, state
+from mbfmu.model.forces.commanded import Commanded, Filtered, Integrated
 from mbfmu.model.forces.stop import NO_LIMIT, AxisStop, check_limits
 from mbfmu.model.frame import SX
 
@@ -93,7 +94,7 @@ class AxesStop(AxesForce):
 
 
 @dataclass(frozen=True)
-class AffineDrive(AxesForce):
+class AffineDrive(Commanded, AxesForce):
     """A drive on a combination of axes, with a force that is affine in the input `u`, the combination and its rate.
 
     ``f = (gain + gain_s s + gain_v v) u + bias + bias_s s + bias_v v``, with u and f held within their limits: a motor
@@ -122,21 +123,13 @@ class AffineDrive(AxesForce):
     def inputs(self, planar: bool) -> tuple[Input, ...]:
         return (Input("u", "1", "what the drive is asked for"),)
 
-    def asked(self, p: Any) -> SX:
-        """Return the input within its limits."""
-        return ca.fmax(p.u_least, ca.fmin(p.u_greatest, p.u))
-
-    def acting(self, p: Any) -> SX:
-        """Return the value that the gain multiplies: the input within its limits."""
-        return self.asked(p)
-
     def effort(self, p: Any, s: SX, v: SX) -> SX:
         gain, bias = p.gain + p.gain_s * s + p.gain_v * v, p.bias + p.bias_s * s + p.bias_v * v
         return ca.fmax(p.f_least, ca.fmin(p.f_greatest, gain * self.acting(p) + bias))
 
 
 @dataclass(frozen=True)
-class FilteredDrive(AffineDrive):
+class FilteredDrive(Filtered, AffineDrive):
     """An affine drive behind a filter of first order: its gain multiplies `z`, with ``z' = (u - z) / T``.
 
     Args:
@@ -148,15 +141,9 @@ class FilteredDrive(AffineDrive):
     T: Value = quantity(1.0, "s", "time constant", min=1e-9)
     z: Value = state("1", "filtered input")
 
-    def acting(self, p: Any) -> SX:
-        return p.z
-
-    def rates(self, p: Any, s: SX, v: SX) -> tuple[SX, ...]:
-        return ((self.asked(p) - p.z) / p.T,)
-
 
 @dataclass(frozen=True)
-class IntegratedDrive(AffineDrive):
+class IntegratedDrive(Integrated, AffineDrive):
     """An affine drive behind an integrator: its gain multiplies `z`, with ``z' = u`` between the limits of z.
 
     A position servo behind it is asked for a speed.
@@ -170,15 +157,3 @@ class IntegratedDrive(AffineDrive):
     z_least: Value = quantity(-NO_LIMIT, "1", "least integral")
     z_greatest: Value = quantity(NO_LIMIT, "1", "greatest integral")
     z: Value = state("1", "integral of the input")
-
-    def acting(self, p: Any) -> SX:
-        return ca.fmax(p.z_least, ca.fmin(p.z_greatest, p.z))
-
-    def rates(self, p: Any, s: SX, v: SX) -> tuple[SX, ...]:
-        return (integrated(p, self.asked(p)),)
-
-
-def integrated(p: Any, u: SX) -> SX:
-    """Return the derivative of an integral z of u between the limits ``p.z_least`` and ``p.z_greatest``."""
-    rising = ca.if_else(p.z < p.z_greatest, ca.fmax(u, 0), 0)
-    return rising + ca.if_else(p.z > p.z_least, ca.fmin(u, 0), 0)

@@ -8,14 +8,14 @@ import casadi as ca
 
 from mbfmu.errors import ValueRangeError
 from mbfmu.model.component import Input, Value, quantity, state
-from mbfmu.model.forces.axes import integrated
+from mbfmu.model.forces.commanded import Commanded, Filtered, Integrated
 from mbfmu.model.forces.force import Force
 from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.frame import SX, Frame
 
 
 @dataclass(frozen=True)
-class AffineThruster(Force):
+class AffineThruster(Commanded, Force):
     """A wrench on frame_b along directions that turn with it: a jet, a propeller.
 
     With ``v = force . v_b + torque . w_b``, both velocities resolved in frame_b, it puts ``f v`` into the mechanism,
@@ -60,17 +60,9 @@ class AffineThruster(Force):
         v = ca.dot(b.R @ force, b.v_0) + ca.dot(torque if p.planar else b.R @ torque, b.w_0)
         return ((v, ca.fmax(p.f_least, ca.fmin(p.f_greatest, p.gain * self.acting(p) + p.bias + p.bias_v * v))),)
 
-    def asked(self, p: Any) -> SX:
-        """Return the input within its limits."""
-        return ca.fmax(p.u_least, ca.fmin(p.u_greatest, p.u))
-
-    def acting(self, p: Any) -> SX:
-        """Return the value that the gain multiplies: the input within its limits."""
-        return self.asked(p)
-
 
 @dataclass(frozen=True)
-class FilteredThruster(AffineThruster):
+class FilteredThruster(Filtered, AffineThruster):
     """An affine thruster behind a filter of first order: its gain multiplies `z`, with ``z' = (u - z) / T``.
 
     Args:
@@ -82,15 +74,9 @@ class FilteredThruster(AffineThruster):
     T: Value = quantity(1.0, "s", "time constant", min=1e-9)
     z: Value = state("1", "filtered input")
 
-    def acting(self, p: Any) -> SX:
-        return p.z
-
-    def rates(self, p: Any, a: Frame, b: Frame) -> tuple[SX, ...]:
-        return ((self.asked(p) - p.z) / p.T,)
-
 
 @dataclass(frozen=True)
-class IntegratedThruster(AffineThruster):
+class IntegratedThruster(Integrated, AffineThruster):
     """An affine thruster behind an integrator: its gain multiplies `z`, with ``z' = u`` between the limits of z.
 
     Args:
@@ -102,12 +88,6 @@ class IntegratedThruster(AffineThruster):
     z_least: Value = quantity(-NO_LIMIT, "1", "least integral")
     z_greatest: Value = quantity(NO_LIMIT, "1", "greatest integral")
     z: Value = state("1", "integral of the input")
-
-    def acting(self, p: Any) -> SX:
-        return ca.fmax(p.z_least, ca.fmin(p.z_greatest, p.z))
-
-    def rates(self, p: Any, a: Frame, b: Frame) -> tuple[SX, ...]:
-        return (integrated(p, self.asked(p)),)
 
 
 @dataclass(frozen=True)
