@@ -108,6 +108,7 @@ PICTURES = (
     figure("events", "models/bouncing_ball.py", "models/stick_slip.py"),
     figure("forces"),
     figure("frames", SOLIDS),
+    figure("hoist", "docs/ropes.md"),
     figure("joints", SOLIDS),
     figure("life"),
     figure("loops", SOLIDS, "models/slider_crank.py"),

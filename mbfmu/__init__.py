@@ -51,7 +51,7 @@ Wherever a model is asked for, its name or its path will do. A mistake raises an
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from mbfmu import errors, model

@@ -45,7 +45,7 @@ def rope(shape: str, way: str = "") -> Rope:
 
 
 def length(item: Rope, *frames: Frame) -> float:
-    return float(ca.evalf(item.motion(*frames).value))
+    return float(ca.evalf(item.motion(None, *frames).value))
 
 
 def hull_path(p: Array, q: Array, side: Array) -> float:
@@ -113,7 +113,7 @@ def test_a_rope_pulls_by_what_its_length_changes_and_leaves_no_force_in_the_whol
     frames = [
         Frame(Pose(x, ca.SX([1, 0, 0, 0]), ca.SX(ca.DM(turn))), ca.SX(3, 1), ca.SX(3, 1)) for x in symbols
     ]  # fmt: skip
-    s, pulls = item.motion(*frames).value, item.pulls(*frames)
+    s, pulls = item.motion(None, *frames).value, item.pulls(None, *frames)
     gradients = [ca.gradient(ca.SX(s), x) for x in symbols]
     values = ca.Function("values", symbols, [*gradients, *(ca.densify(part) for pull in pulls for part in pull)])
     results = [np.array(x).ravel() for x in values(*r[: len(symbols)])]

@@ -26,7 +26,7 @@ from mbfmu.model.joints import Joint, JointCoordinate
 from mbfmu.model.mechanism import Mechanism, joints_of, quantities
 from mbfmu.model.parts import Inertia, MovingPart, Part
 from mbfmu.model.relative import Q_rel, cross, r_rel
-from mbfmu.model.rope import Rope
+from mbfmu.model.rope import RopePath
 from mbfmu.model.traced import traced
 
 
@@ -227,7 +227,7 @@ class Bodies:
         self._frames: dict[tuple[int, str], Frame] = {}
         self._centers: dict[int, Frame] = {}
         self.equations = {path: self._joint(path, joint) for path, joint in mechanism.of(Joint).items()}
-        self.ropes = {path: self._rope(path, rope) for path, rope in mechanism.of(Rope).items()}
+        self.ropes = {path: self._rope(path, rope) for path, rope in mechanism.of(RopePath).items()}
         self.axes = self.equations | self.ropes
         self.couplings = {path: self._coupling(path, item) for path, item in mechanism.of(AxisConstraint).items()}
 
@@ -563,11 +563,11 @@ class Bodies:
         )
         return JointEquations(Phi, velocity, motion, rates, a, b)
 
-    def _rope(self, path: str, rope: Rope) -> JointEquations:
-        frames = self.frames_of(path)
-        motion = rope.motion(*frames)
+    def _rope(self, path: str, rope: RopePath) -> JointEquations:
+        frames, p = self.frames_of(path), self.values[path]
+        motion = rope.motion(p, *frames)
         rate = ca.SX(0)
-        for (force, torque), frame in zip(rope.pulls(*frames), frames, strict=True):
+        for (force, torque), frame in zip(rope.pulls(p, *frames), frames, strict=True):
             rate += ca.dot(force, frame.v_0) + (ca.dot(torque, frame.w_0) if torque.nnz() else 0)
         return JointEquations(ca.SX(0, 1), ca.SX(0, 1), (motion,), (rate,), frames[0], frames[-1])
 

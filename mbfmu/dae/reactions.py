@@ -18,7 +18,7 @@ from mbfmu.dae.loads import Loads, ends_of
 from mbfmu.model.forces import Force
 from mbfmu.model.frame import SX, Frame, expression
 from mbfmu.model.joints import Joint
-from mbfmu.model.rope import Rope
+from mbfmu.model.rope import RopePath
 
 VirtualWork = Callable[[Frame, Frame, Frame, Frame], Sequence[tuple[SX, SX]]]
 """Function (a, b displaced), (a, b with additional velocities) -> virtual-work terms: pairs (expression, weight)."""
@@ -129,9 +129,9 @@ def outer_wrenches(
             anchor = bodies.anchors.get(f"{path}.{('frame_a', 'frame_b')[end]}")
             if anchor and anchor[0]:
                 wrenches.append((anchor[0], frame.r_0, *wrench(item, a, b, end)))
-    for path, rope in bodies.mechanism.of(Rope).items():
+    for path, rope in bodies.mechanism.of(RopePath).items():
         frames = bodies.frames_of(path)
-        for label, frame, pull in zip(rope.frames, frames, rope.pulls(*frames), strict=True):
+        for label, frame, pull in zip(rope.frames, frames, rope.pulls(bodies.values[path], *frames), strict=True):
             if group := bodies.anchors[f"{path}.{label}"][0]:
                 force, torque = (tensions[path] * item for item in pull)
                 wrenches.append((group, frame.r_0, force, torque))

@@ -9,6 +9,7 @@ from mbfmu.model.contact import Contact
 from mbfmu.model.contacts import (
     AxesContact,
     AxesDryFriction,
+    AxesEndStop,
     AxisContact,
     AxisDryFriction,
     AxisEndStop,
@@ -152,6 +153,7 @@ from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
 from mbfmu.model.mechanism import Mechanism, flatten
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, MovingPart, Part, World
+from mbfmu.model.reeving import Reeving
 from mbfmu.model.rope import Rope
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.sensors import AbsoluteSensor, CutForce, Measured, RelativeSensor, Sensor
@@ -168,6 +170,7 @@ __all__ = [
     "AngularSpring",
     "AxesContact",
     "AxesDryFriction",
+    "AxesEndStop",
     "AxesForce",
     "AxesLaw",
     "AxesSpring",
@@ -273,6 +276,7 @@ __all__ = [
     "Prismatic",
     "RectangleOnHeightField",
     "RectangleOnLine",
+    "Reeving",
     "RelativeSensor",
     "Revolute",
     "RollingDisk",

@@ -28,7 +28,7 @@ from mbfmu.model.forces import AxesForce, AxisForce
 from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Joint, Planar, Prismatic, Revolute
 from mbfmu.model.parts import FixedRotation, Part, World
-from mbfmu.model.rope import Rope
+from mbfmu.model.rope import RopePath
 from mbfmu.model.sampled import Sampled, block_of
 from mbfmu.model.sensors import CutForce
 from mbfmu.model.system_data import (
@@ -389,7 +389,7 @@ def _check(mechanism: Mechanism) -> None:
                     f"{type(component).__name__} '{path}': {frame} is connected to nothing; "
                     f'add connect("{path}.{frame}", ...)'
                 )
-    joints, ropes = mechanism.of(Joint), mechanism.of(Rope)
+    joints, ropes = mechanism.of(Joint), mechanism.of(RopePath)
     for path, component in {
         **mechanism.of(AxisForce),
         **mechanism.of(AxesForce),

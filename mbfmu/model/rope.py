@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 
@@ -18,13 +19,37 @@ MOST_POINTS = 1_000
 
 
 @dataclass(frozen=True)
-class Rope(Component):
+class RopePath(Component):
+    """Base of massless ropes without friction, whose length is an axis like the one of a prismatic joint.
+
+    Forces, stops, drives and couplings of axes name the rope as their joint. By itself it has no force.
+    """
+
+    def motion(self, p: Any, *frames: Frame) -> JointCoordinate:
+        """Return its length, m, as an axis.
+
+        Args:
+            p: its quantities.
+            frames: its frames in their order.
+        """
+        raise NotImplementedError
+
+    def pulls(self, p: Any, *frames: Frame) -> list[tuple[SX, SX]]:
+        """Return the gradient of the length by the shift and by the turn of each frame, in the world frame.
+
+        It is the wrench that a unit force which lengthens the rope puts on the frame's body: the force and its torque
+        about the frame's origin. The arguments are those of `motion`.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Rope(RopePath):
     """A massless rope without friction through the origins of frame_1, frame_2, ..., straight or over round bodies.
 
-    Its length ``s = sum share_k s_k``, with the length s_k of the stretch from frame_k to frame_k+1, is an axis, as
-    that of a prismatic joint: forces, stops, drives and couplings of axes name the rope as their joint. Alone it has no
-    force. Where two of its points meet, the direction between them is undefined: they must not, unless they are fixed
-    to one body.
+    Its length ``s = sum share_k s_k``, with the length s_k of the stretch from frame_k to frame_k+1, is an axis:
+    forces, stops, drives and couplings of axes name the rope as their joint. By itself it has no force. Where two of
+    its points meet, the direction between them is undefined: they must not, unless they are fixed to one body.
 
     A stretch that may touch a sphere or an endless cylinder takes the shortest path around it; where the straight line
     is clear, or begins within it, it is straight. The sphere is about the origin of the frame over_k, the cylinder
@@ -74,20 +99,12 @@ class Rope(Component):
         points = [f"frame_{index}" for index in range(1, self.points + 1)]
         return (*points, *(label for _, labels in self._bodies() for label in labels))
 
-    def motion(self, *frames: Frame) -> JointCoordinate:
-        """Return its length, m, as an axis, for its frames in their order."""
+    def motion(self, p: Any, *frames: Frame) -> JointCoordinate:
         lengths = (share * stretch.length for _, share, stretch in self._stretches(frames))
         return sliding(sum(lengths, ca.SX(0)))
 
-    def pulls(self, *frames: Frame) -> list[tuple[SX, SX]]:
-        """Return the gradient of the length by the shift and by the turn of each frame, in the world frame.
-
-        It is the wrench that a unit force which lengthens the rope puts on the frame's body: the force and its torque
-        about the frame's origin. What touches the rope bears what its two ends do not.
-
-        Args:
-            frames: its frames in their order.
-        """
+    def pulls(self, p: Any, *frames: Frame) -> list[tuple[SX, SX]]:
+        # What touches the rope bears what its two ends do not
         nothing = ca.SX(frames[0].r_0.numel(), 1), ca.SX(frames[0].w_0.numel(), 1)
         slopes = dict.fromkeys(self.frames, nothing)
         held = dict(zip(self.frames, frames, strict=True))

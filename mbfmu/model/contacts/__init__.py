@@ -13,7 +13,7 @@ from mbfmu.model.contacts.dry_friction import (
     RotationalDryFriction,
     TranslationalDryFriction,
 )
-from mbfmu.model.contacts.end_stop import AxisEndStop, RotationalEndStop, TranslationalEndStop
+from mbfmu.model.contacts.end_stop import AxesEndStop, AxisEndStop, RotationalEndStop, TranslationalEndStop
 from mbfmu.model.contacts.latch import AxisLatch, RotationalLatch, TranslationalLatch
 from mbfmu.model.contacts.point import PointOnHeightField, PointOnPlane
 from mbfmu.model.contacts.round import CircleOnCircle, CircleOnLine, PinInHole, SphereOnPlane, SphereOnSphere
@@ -23,6 +23,7 @@ from mbfmu.model.contacts.slider import SliderInGuide
 __all__ = [
     "AxesContact",
     "AxesDryFriction",
+    "AxesEndStop",
     "AxisContact",
     "AxisDryFriction",
     "AxisEndStop",

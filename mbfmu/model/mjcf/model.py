@@ -274,7 +274,7 @@ def _rope_row(mobility: Mobility, rope: SpatialTendon) -> Array:
     held = [(site, *mobility.frames[site.body]) for site in rope.frames]
     frames = (still(r + R @ site.pose.r, R @ site.pose.R) for site, R, r in held)
     row = np.zeros(mobility.follow.shape[1])
-    for (site, _, _), pull in zip(held, rope.rope("rope").pulls(*frames), strict=True):
+    for (site, _, _), pull in zip(held, rope.rope("rope").pulls(None, *frames), strict=True):
         force, torque = (np.array(ca.evalf(ca.SX(item))).ravel() for item in pull)
         row = row + mobility.of_point(site.body, site.pose.r, force, torque)
     return row

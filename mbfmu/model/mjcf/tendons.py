@@ -125,7 +125,7 @@ class SpatialTendon:
     def length(self, poses: Mapping[str, RigidPose]) -> float:
         """Return its length, m, for the poses of bodies by name."""
         whole = (poses[site.body] @ site.pose for site in self.frames)
-        motion = self.rope("rope").motion(*(still(pose.r, pose.R) for pose in whole))
+        motion = self.rope("rope").motion(None, *(still(pose.r, pose.R) for pose in whole))
         return float(ca.evalf(ca.SX(motion.value)))
 
 
