@@ -1,4 +1,4 @@
-"""Ropes over sheaves and drums: lengths and pulls by hand, lifts, tackles, belts, a rope that winds up."""
+"""Ropes over sheaves and drums: lengths and pulls by hand, lifts, tackles, belts, a rope that winds up, pictures."""
 
 import math
 from typing import Any
@@ -26,11 +26,16 @@ from mbfmu.model import (
     Prismatic,
     Reeving,
     Revolute,
+    Spring,
     System,
     World,
     connect,
 )
 from mbfmu.model.frame import Frame, Pose
+from mbfmu.show.viewer import motion_of_model
+from mbfmu.show.viewer.drawing import drawing_of
+from mbfmu.show.viewer.exchanged import motion_of_scene, motion_of_strut
+from mbfmu.show.viewer.page import scene_of
 
 KINDS = ("joint", "absolute")
 
@@ -285,3 +290,29 @@ def test_a_rope_that_becomes_taut_jerks_both_its_ends_at_once_and_then_holds_the
 def test_a_rope_without_two_ends_is_told() -> None:
     with pytest.raises(ValueRangeError, match=r"rope\.radii = \(0\.1,\) must have from 2 to 1000 radii, one for each"):
         Reeving("rope", radii=(0.1,))
+
+
+# -- pictures -------------------------------------------------------------------------------------------------------
+
+
+def test_a_picture_shows_the_spans_of_a_rope_from_where_they_leave_a_sheave_and_the_sheave_itself() -> None:
+    """Both ropes of a lift are plumb, one radius beside the axle; they end at the cabin and at the counterweight."""
+    motion = motion_of_model(lift(0.3), 0.1, step=1e-3, output_interval=0.01)
+    scene = scene_of(motion)
+    _, r, turns = motion_of_scene(scene)
+    left, right = (item for item in scene["struts"] if item["role"] == "rope")
+    for item, foot, x in ((left, "cabin", -0.4), (right, "weight", 0.4)):
+        start, _, scale = motion_of_strut(item, r, turns)
+        assert np.allclose(start[:, 0], x, atol=1e-6)
+        assert np.allclose(scale[:, 2], 0.5 - motion.result[f"{foot}.r_0[2]"], atol=1e-6)
+    (sheave,) = (item for item in drawing_of(motion).solids if item.role == "joint" and item.sizes["radius"] > 0.3)
+    assert np.allclose(sheave.sizes["at"][:2], (0.0, 0.5), atol=1e-9)
+
+
+def test_a_picture_shows_a_spring_between_its_frames() -> None:
+    load, pairs = hanging("load", 0.3, 1.0, s=-1.0, v=0.0)
+    pairs += [("world.frame_b", "spring.frame_a"), ("load.frame_a", "spring.frame_b")]
+    motion = motion_of_model(planar(*load, Spring("spring", c=50.0, s_unstretched=0.9), pairs=pairs), 0.1)
+    (item,) = (item for item in drawing_of(motion).struts if item.role == "rope")
+    assert (item.near, item.far, item.winds) == ("", "load", (0.0, 0.0))
+    assert np.allclose(motion.track("load", item.to[:2])[0], (0.3, -1.0), atol=1e-9)

@@ -45,6 +45,25 @@ class Hinge:
 
 
 @dataclass(frozen=True)
+class Line:
+    """A line of a picture along which a force or a rope acts, from one frame to another.
+
+    Args:
+        name: full name of the force or rope.
+        near: full name of the first body; empty for the world.
+        far: full name of the other body; empty for the world.
+        start: number of the point at the first frame.
+        end: number of the point at the other.
+    """
+
+    name: str
+    near: str
+    far: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Bending:
     """The shape of a flexible body in a picture.
 
@@ -90,6 +109,9 @@ class Skeleton:
             (2 or 3, number of joints).
         bones: the lines of the moving bodies.
         joints: the places of the joints.
+        lines: what acts along lines.
+        sheaves: Function (q, p, t) -> for each line the axle of the sheaves at its ends in the world frame, zero in the
+            plane, and their signed radii, m, in the first two rows, shape (2 or 3, 2 times the number of lines).
         down: direction of gravity, in the world frame.
         bendings: the shapes of the flexible bodies.
         bare: what moves between joints without being a part, by the frame that it is shown with.
@@ -108,6 +130,8 @@ class Skeleton:
     axes: Function
     bones: tuple[Bone, ...]
     joints: tuple[Hinge, ...]
+    lines: tuple[Line, ...]
+    sheaves: Function
     down: tuple[float, ...]
     bendings: tuple[Bending, ...] = ()
     bare: tuple[str, ...] = ()

@@ -7,18 +7,23 @@ import casadi as ca
 from casadi import Function
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.picture import Bending, Bone, DrawnPart, Hinge, Skeleton
+from mbfmu.dae.picture import Bending, Bone, DrawnPart, Hinge, Line, Skeleton
+from mbfmu.model.contacts import Cable
 from mbfmu.model.flexible import ElasticJoint, FlexibleBody
+from mbfmu.model.forces import Damper, Force, LineForce, MaxwellDamper, SeriesSpringDamper, Spring, SpringDamper
 from mbfmu.model.frame import SX, Frame, identity
 from mbfmu.model.joints import Cylindrical, Distance, Joint, Prismatic, Revolute, Screw
 from mbfmu.model.parts import Body, BodyShape, MovingPart
 from mbfmu.model.relative import axis
+from mbfmu.model.rope import RopePath
 
 MOTIONS: dict[type[Joint], str] = {
     Revolute: "turns", Prismatic: "slides", Cylindrical: "slides", Screw: "slides", Distance: "spans",
     ElasticJoint: "spans",
 }  # fmt: skip
 """Kinds of motion in a picture (see `Hinge`); other joints are points."""
+LINES = (Spring, Damper, SpringDamper, SeriesSpringDamper, MaxwellDamper, LineForce, Cable)
+"""Forces that are drawn as a line between their frames."""
 
 
 def skeleton(bodies: Bodies) -> Skeleton:
@@ -48,6 +53,16 @@ def skeleton(bodies: Bodies) -> Skeleton:
         has_axis = motion == "slides" or (motion == "turns" and not bodies.planar)
         n = axis(joint.n, bodies.planar) if has_axis else ca.SX(bodies.dim, 1)
         axes.append(frames[0].R @ n)
+    # Lines: the points of both frames, axle and radii of the sheaves at the ends of a span
+    lines: list[Line] = []
+    sheaves: list[SX] = []
+    for path, labels, radii in _spans(bodies):
+        near, far = (_owner(bodies, f"{path}.{label}") for label in labels)
+        lines.append(Line(path, near, far, len(points), len(points) + 1))
+        held = [bodies.frame_of(f"{path}.{label}") for label in labels]
+        points += [frame.r_0 for frame in held]
+        axle = ca.SX(2, 1) if bodies.planar else held[1 if radii[0].is_zero() else 0].R[:, 2]
+        sheaves += [axle, ca.vertcat(*radii, ca.SX(bodies.dim - 2, 1))]
     world = bodies.mechanism.components[bodies.mechanism.world]
     bare = dict(_bare(bodies))
     weighed = dict(_masses(bodies))
@@ -65,6 +80,8 @@ def skeleton(bodies: Bodies) -> Skeleton:
         axes=function("axes", axes),
         bones=tuple(bones),
         joints=tuple(joints),
+        lines=tuple(lines),
+        sheaves=function("sheaves", sheaves),
         down=tuple(float(item) for item in world.n),  # type: ignore[attr-defined]
         bendings=tuple(_bending(bodies, path, part) for path, part in bodies.mechanism.of(FlexibleBody).items()),
         bare=tuple(bare),
@@ -74,6 +91,16 @@ def skeleton(bodies: Bodies) -> Skeleton:
         weighed=tuple(weighed),
         solids=function("solids", [column for item in drawn for column in _solid(bodies, groups[item.part], item)]),
     )
+
+
+def _spans(bodies: Bodies) -> Iterator[tuple[str, tuple[str, str], tuple[SX, SX]]]:
+    """Yield the name, the frames at both ends and the signed radii there, m, of every force and span along a line."""
+    for path, force in bodies.mechanism.of(Force).items():
+        if isinstance(force, LINES):
+            yield path, ("frame_a", "frame_b"), (ca.SX(0), ca.SX(0))
+    for path, rope in bodies.mechanism.of(RopePath).items():
+        for index, *radii in rope.spans(bodies.values[path]):
+            yield path, (f"frame_{index}", f"frame_{index + 1}"), (radii[0], radii[1])
 
 
 def _bare(bodies: Bodies) -> Iterator[tuple[str, Frame]]:

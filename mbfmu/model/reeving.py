@@ -67,6 +67,10 @@ class Reeving(RopePath):
         parts = ca.vertsplit(slopes, sum(sizes))
         return [(part[: sizes[0]], part[sizes[0] :]) for part in parts]
 
+    def spans(self, p: Any) -> list[tuple[int, SX, SX]]:
+        ends = itertools.pairwise(expression(radius) for radius in p.radii)
+        return [(index, *pair) for index, pair in enumerate(ends, 1)]
+
     def _length(self, p: Any, frames: tuple[Frame, ...]) -> SX:
         """Return the length of the rope, m."""
         radii = [expression(radius) for radius in p.radii]

@@ -42,6 +42,14 @@ class RopePath(Component):
         """
         raise NotImplementedError
 
+    def spans(self, p: Any) -> list[tuple[int, SX, SX]]:
+        """Return k, from 1, and the signed radii at both ends, m, of each span that counts, from frame_k to frame_k+1.
+
+        Args:
+            p: its quantities.
+        """
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Rope(RopePath):
@@ -119,6 +127,10 @@ class Rope(RopePath):
             if index in touched:
                 slopes[touched[index][0]] = share * force, share * torque
         return list(slopes.values())
+
+    def spans(self, p: Any) -> list[tuple[int, SX, SX]]:
+        shares = self.shares or (1.0,) * (self.points - 1)
+        return [(index, ca.SX(0), ca.SX(0)) for index, share in enumerate(shares, 1) if share]
 
     def _round(self) -> list[tuple[str, float, str]]:
         """Return shape, radius and way of each stretch."""

@@ -29,6 +29,8 @@ APART_BY = 0.15
 SMALLEST, LARGEST = 0.5, 5.0
 """Smallest and largest side of a box with a body's inertia that is drawn, relative to the radius of a bar and to the
 mechanism's size."""
+LINE = 0.3
+"""Radius of a rope, spring or damper relative to the radius of a bar."""
 CORNERS = 24
 """Number of corners of a circle in the outline of a plate."""
 
@@ -41,7 +43,7 @@ class Solid:
         kind: ``ball`` (at, radius), ``tube`` (at, to, radius, end), ``rail``, which is a tube that need not be in the
             picture as a whole, ``plate`` (at, x, y, outline, thick), or ``box`` (at, x, y, sides).
         body: full name of the body; empty for the world.
-        role: ``body``, ``steel``, ``joint`` or ``ground``: what its colour says.
+        role: ``body``, ``steel``, ``joint``, ``rope`` or ``ground``: what its colour says.
         sizes: the arguments in brackets, in the body's frame_a with three coordinates, m.
     """
 
@@ -62,6 +64,8 @@ class Strut:
         to: its point, m, shape (3,).
         radius: m.
         role: as in `Solid`.
+        axle: unit vector of the axle of sheaves about both points, in the frame_a of the first body, shape (3,).
+        winds: their signed radii, m: it is their common tangent, see `Reeving`; 0 at a point.
     """
 
     near: str
@@ -70,6 +74,8 @@ class Strut:
     to: Array
     radius: float
     role: str
+    axle: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    winds: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass
@@ -185,6 +191,7 @@ def drawing_of(motion: ShownMotion, some: npt.NDArray[np.int64] | None = None) -
     for joint in motion.geometry.joints:
         if not {joint.near, joint.far} & clad - {""}:
             _draw_joint(drawing, motion, joint, radius, layers, joint.name in sliders)
+    _draw_spans(drawing, motion, radius, layers)
     return drawing
 
 
@@ -364,6 +371,21 @@ def _draw_joint(
         if not body and (joint.near or joint.far):  # a stand on the ground
             up = np.array([*motion.up, 0.0][:3])
             drawing.tube("", at - 3.2 * radius * up, at, 2.4 * radius, "ground", 0.9 * radius)
+
+
+def _draw_spans(drawing: Drawing, motion: ShownMotion, radius: float, layers: dict[str, float]) -> None:
+    """Draw what acts along lines as thin rods, and the sheaves that these wind on."""
+    thin = LINE * radius
+    sheaves: dict[tuple[str, tuple[float, ...]], tuple[Array, Array, float]] = {}
+    for line in motion.geometry.lines:
+        axles = [np.array([0.0, 0.0, 1.0]) if motion.dim == 2 else axle for axle in line.axles]
+        ends = [_raised(line.start, layers[line.near]), _raised(line.end, layers[line.far])]
+        drawing.struts.append(Strut(line.near, ends[0], line.far, ends[1], thin, "rope", axles[0], line.winds))
+        for body, at, axle, size in zip((line.near, line.far), ends, axles, line.winds, strict=True):
+            if size:
+                sheaves[body, tuple(at.round(9))] = at, axle, abs(size) - thin
+    for (body, _), (at, axle, size) in sheaves.items():
+        drawing.tube(body, at - radius * axle, at + radius * axle, size, "joint")
 
 
 def _draw_slide(

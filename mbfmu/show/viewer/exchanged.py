@@ -13,7 +13,7 @@ from mbfmu.show.viewer.looks import revolved, solid
 
 Array = npt.NDArray[np.float64]
 
-ROLES = {"steel": "#c9ced4", "joint": "#33383e", "ground": "#8d9299"}
+ROLES = {"rope": "#5b6168", "steel": "#c9ced4", "joint": "#33383e", "ground": "#8d9299"}
 """Colours of what is no body."""
 
 
@@ -80,10 +80,30 @@ def motion_of_strut(item: Mapping[str, Any], r: Array, turns: Array) -> tuple[Ar
     start, end = (
         _track(r, turns, item[body], np.array(item[point])) for body, point in (("near", "at"), ("far", "end"))
     )
+    if any(item["winds"]):
+        axle = _track(r, turns, item["near"], np.array(item["axle"])) - _track(r, turns, item["near"], np.zeros(3))
+        start, end = _tangent(start, end, axle, item["winds"])
     ways = end - start
     lengths = np.linalg.norm(ways, axis=1)
     scales = np.column_stack([np.ones((len(lengths), 2)), np.maximum(lengths, 1e-9)])
     return start, _continuous(np.array([towards(way) for way in ways])), scales
+
+
+def _tangent(start: Array, end: Array, axle: Array, winds: Sequence[float]) -> tuple[Array, Array]:
+    """Return where the common tangent of two sheaves leaves one and meets the other, shapes (n_t, 3), see `Reeving`.
+
+    Args:
+        start: centre of the first, m, shape (n_t, 3).
+        end: centre of the second, m.
+        axle: unit vector of their axles, shape (n_t, 3).
+        winds: their signed radii, m.
+    """
+    d = end - start
+    flat, turned = d - np.sum(d * axle, axis=1, keepdims=True) * axle, np.cross(axle, d)
+    square, difference = np.sum(flat**2, axis=1, keepdims=True), winds[1] - winds[0]
+    along = (np.sqrt(np.maximum(square - difference**2, 0.0)) * flat - difference * turned) / square
+    across = np.cross(axle, along)
+    return start - winds[0] * across, end - winds[1] * across
 
 
 def unit_tube(item: Mapping[str, Any]) -> tuple[Array, npt.NDArray[Any]]:

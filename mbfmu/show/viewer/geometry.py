@@ -62,8 +62,31 @@ class JointPosition:
 
 
 @dataclass(frozen=True)
+class LinePosition:
+    """The position of a line along which a force or a rope acts, from one sheave or point to another.
+
+    Args:
+        name: full name of the force or rope.
+        near: full name of the first body, or of the frame of a flexible body; empty for the world.
+        far: the same of the other end.
+        start: centre of the first sheave, or the point, m, seen from `near`.
+        end: the same of the other end, seen from `far`.
+        axles: unit vector of the axle of both, resolved in `near` and in `far`; zero in the plane.
+        winds: signed radii, m, see `Reeving`; 0 at a point.
+    """
+
+    name: str
+    near: str
+    far: str
+    start: Array
+    end: Array
+    axles: tuple[Array, Array]
+    winds: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Geometry:
-    """A mechanism's bodies and joints.
+    """A mechanism's bodies, joints, and lines of forces and ropes.
 
     Args:
         bodies: the points of each body, by its full name, and those that move with a frame of a flexible body, by the
@@ -73,6 +96,7 @@ class Geometry:
         looks: solids fixed to the bodies.
         bent: the flexible bodies, by full name.
         owners: the flexible body of each frame among the bodies.
+        lines: the positions of the lines along which forces and ropes act.
     """
 
     bodies: Mapping[str, Attachments]
@@ -81,6 +105,7 @@ class Geometry:
     looks: tuple[Look, ...] = ()
     bent: Mapping[str, Bent] = field(default_factory=dict)
     owners: Mapping[str, str] = field(default_factory=dict)
+    lines: tuple[LinePosition, ...] = ()
 
     @property
     def whole(self) -> tuple[str, ...]:
@@ -107,7 +132,8 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
     q = prepared.coordinates_of(prepared.initial_state(s=vector(dae.s_default())))  # its notices are those of a run
     points, axes = np.array(skeleton.points(q, p, 0.0)).T, np.array(skeleton.axes(q, p, 0.0)).T
     names = list(dict.fromkeys(bone.body for bone in skeleton.bones))
-    names += [body for item in skeleton.joints for body in (item.near, item.far) if body not in {"", *names}]
+    sides = [(item.near, item.far) for item in skeleton.joints] + [(item.near, item.far) for item in skeleton.lines]
+    names += [body for pair in sides for body in pair if body not in {"", *names}]
     r, R = (item[0] for item in poses_of(dae, tuple(names), q[None], np.zeros(1)))
     dim = points.shape[1]
     origin = {"": (np.zeros(dim), np.eye(dim)), **dict(zip(names, zip(r, R, strict=True), strict=True))}
@@ -149,8 +175,16 @@ def geometry_of(prepared: Prepared, looks: tuple[Look, ...] = ()) -> Geometry:
         joints.append(
             JointPosition(hinge.name, hinge.motion, near, far, seen(near, hinge.start), seen(far, hinge.end), n)
         )
+    # lines with both points, and what they wind on
+    lines = []
+    sheaves = np.array(skeleton.sheaves(q, p, 0.0)).T.reshape(-1, 2, dim)
+    for line, (axle, radii) in zip(skeleton.lines, sheaves, strict=True):
+        near, far = carrier(line.near, line.start), carrier(line.far, line.end)
+        start, end = seen(near, line.start), seen(far, line.end)
+        axles = origin[near][1].T @ axle, origin[far][1].T @ axle
+        lines.append(LinePosition(line.name, near, far, start, end, axles, (float(radii[0]), float(radii[1]))))
     looks = (*looks, *own_looks(skeleton, q, p))
-    return Geometry(bodies, tuple(joints), np.array(skeleton.down[:dim]), looks, bent, owners)
+    return Geometry(bodies, tuple(joints), np.array(skeleton.down[:dim]), looks, bent, owners, tuple(lines))
 
 
 def _boxes(skeleton: Skeleton, q: Any, p: Any) -> Iterator[tuple[str, tuple[Array, Array]]]:

@@ -23,7 +23,16 @@ from mbfmu.prepared.settings import RunSettings
 from mbfmu.run.inputs import courses, formulas
 from mbfmu.run.model import Progress, run_prepared
 from mbfmu.show.viewer.bending import Bent
-from mbfmu.show.viewer.geometry import Attachments, Geometry, JointPosition, geometry_of, planar, poses_of, spatial
+from mbfmu.show.viewer.geometry import (
+    Attachments,
+    Geometry,
+    JointPosition,
+    LinePosition,
+    geometry_of,
+    planar,
+    poses_of,
+    spatial,
+)
 from mbfmu.show.viewer.looks import Look
 
 Array = npt.NDArray[np.float64]
@@ -235,6 +244,7 @@ def together(motions: Mapping[str, ShownMotion]) -> ShownMotion:
         raise UsageError(f"{', '.join(motions)}: a picture has mechanisms in the plane or in space, and not both")
     bodies: dict[str, Attachments] = {}
     joints: list[JointPosition] = []
+    lines: list[LinePosition] = []
     looks: list[Look] = []
     bent: dict[str, Bent] = {}
     owners: dict[str, str] = {}
@@ -247,12 +257,15 @@ def together(motions: Mapping[str, ShownMotion]) -> ShownMotion:
             replace(joint, name=f"{name}.{joint.name}", near=full[joint.near], far=full[joint.far])
             for joint in shape.joints
         ]
+        lines += [
+            replace(line, name=f"{name}.{line.name}", near=full[line.near], far=full[line.far]) for line in shape.lines
+        ]
         looks += [replace(look, body=full[look.body]) for look in shape.looks]
         bent |= {full[body]: flexible for body, flexible in shape.bent.items()}
         owners |= {full[frame]: full[body] for frame, body in shape.owners.items()}
         eta |= {full[body]: values for body, values in item.eta.items()}
     r, R = (np.concatenate([getattr(item, part) for item in motions.values()], axis=1) for part in "rR")
-    geometry = Geometry(bodies, tuple(joints), first.geometry.down, tuple(looks), bent, owners)
+    geometry = Geometry(bodies, tuple(joints), first.geometry.down, tuple(looks), bent, owners, tuple(lines))
     return ShownMotion(first.result, r, R, geometry, first.up, eta)
 
 

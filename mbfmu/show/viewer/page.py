@@ -234,7 +234,7 @@ def scene_of(motion: ShownMotion, most: int = FRAMES) -> dict[str, Any]:
         "struts": [
             {
                 "near": indices[item.near], "far": indices[item.far], "radius": item.radius, "role": item.role,
-                **_plain({"at": item.at, "end": item.to}),
+                **_plain({"at": item.at, "end": item.to, "axle": item.axle}), "winds": item.winds,
             }
             for item in drawing.struts
         ],

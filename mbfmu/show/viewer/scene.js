@@ -64,6 +64,15 @@ function stretch(mesh, from, to) {
   mesh.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), along.normalize());
 }
 
+/** Where the common tangent of two sheaves of signed radii leaves one and meets the other: exchanged.py has the formula. */
+function tangent(winds, axle, from, to) {
+  const d = to.clone().sub(from), flat = d.clone().addScaledVector(axle, -d.dot(axle)), turned = axle.clone().cross(d);
+  const square = flat.lengthSq(), difference = winds[1] - winds[0];
+  const along = flat.multiplyScalar(Math.sqrt(Math.max(square - difference ** 2, 0))).addScaledVector(turned, -difference);
+  const across = axle.clone().cross(along).divideScalar(square);
+  return [from.addScaledVector(across, -winds[0]), to.addScaledVector(across, -winds[1])];
+}
+
 function tube(radius, last) {
   return new THREE.CylinderGeometry(last, radius, 1, 28).translate(0, 0.5, 0);
 }
@@ -99,7 +108,7 @@ const struts = motion.struts.map((item) => {
     item.far < 0 ? "world" : motion.bodies[item.far].name);
   if (item.far >= 0) shown[item.far].push(mesh);
   simple.push(mesh);
-  return { ...item, mesh, from: vector(item.at), to: vector(item.end) };
+  return { ...item, mesh, from: vector(item.at), to: vector(item.end), axle: vector(item.axle) };
 });
 
 /** For every corner of a triangle, the triangles whose normals it shares: those around it, but not across sharp edges. */
@@ -285,7 +294,11 @@ function put(low, high, share) {
     frame.updateMatrix();
   });
   const at = (body, point) => (body < 0 ? point.clone() : point.clone().applyMatrix4(frames[body].matrix));
-  for (const item of struts) stretch(item.mesh, at(item.near, item.from), at(item.far, item.to));
+  for (const item of struts) {
+    const ends = [at(item.near, item.from), at(item.far, item.to)];
+    const axle = item.near < 0 ? item.axle : item.axle.clone().applyQuaternion(frames[item.near].quaternion);
+    stretch(item.mesh, ...(item.winds.some(Boolean) ? tangent(item.winds, axle, ...ends) : ends));
+  }
 }
 
 const picture = (k) => poses.subarray(k * frames.length * wide, (k + 1) * frames.length * wide);
