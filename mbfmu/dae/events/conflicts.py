@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from mbfmu.dae.dae import Dae
-from mbfmu.dae.events.modes import Rows
+from mbfmu.dae.events.modes import SLOW, Rows
 from mbfmu.dae.linear_algebra.kkt import SchurFactor
 from mbfmu.dae.start import assembled, started_rates
 
@@ -52,15 +52,18 @@ def conflict(dae: Dae, q: Any, v: Any, p: Sequence[float], t: float) -> str:
         return ""
     plain = dae.unswitched
     state = (np.array(x, dtype=float).ravel()[:n] for x, n in ((q, plain.n), (v, plain.n), (p, plain.n_p)))
-    gap, rate, slip, W, A, free, C, slope = map(np.array, _matrices(plain)(*state, t))
-    gap, rate, slip, free, slope = (item.ravel() for item in (gap, rate, slip, free, slope))
+    gap, rate, slip, W, A, free, C, slope, bias, gammas = map(np.array, _matrices(plain)(*state, t))
+    gap, rate, slip, free, slope, bias, gammas = (item.ravel() for item in (gap, rate, slip, free, slope, bias, gammas))
     r_N = len(switches.gaps)
     for i, item in enumerate(switches.gaps):
         if not gap[i] < NEAR or not np.all(np.isfinite(A)):
             continue
-        # A gap that no force moves, and the constraints that move it
-        if free[i] > 0 and A[i, i] <= LOCKED * free[i] and rate[i] < 0:
-            shares = np.abs(np.linalg.lstsq(C.T, W[i], rcond=None)[0])
+        # A gap that no force moves, and the constraints that move it: W_i = shares C, gddot = shares gammas + bias
+        if free[i] > 0 and A[i, i] <= LOCKED * free[i]:
+            shares = np.linalg.lstsq(C.T, W[i], rcond=None)[0]
+            if rate[i] >= -SLOW and (rate[i] > SLOW or shares @ gammas + bias[i] >= 0):
+                continue
+            shares = np.abs(shares)
             names = [*plain.row_names, *[""] * plain.k]
             moving = dict.fromkeys(n for n, s in zip(names, shares, strict=True) if n and s > SHARE * shares.max())
             return (
@@ -82,7 +85,10 @@ def conflict(dae: Dae, q: Any, v: Any, p: Sequence[float], t: float) -> str:
 
 
 def _matrices(plain: Dae) -> Any:
-    """Return the Function (q, v, p, t) -> gap, gap', slip, W, A, the diagonal of A without constraints, C, F'(1)."""
+    """Return the Function (q, v, p, t) -> gap, gap', slip, W, A, free diagonal, C, F'(1), bias of gap'', C a.
+
+    The free diagonal is that of A without constraints.
+    """
     switches = plain.switches
     assert switches is not None
     q, v, _, _, p, t = plain.symbols()
@@ -94,5 +100,6 @@ def _matrices(plain: Dae) -> Any:
     speed, N = ca.SX.sym("speed", r_T), ca.SX.sym("N", r_T)
     slope = ca.diag(ca.jacobian(switches.sliding(speed, N, p, t), N))
     slope = ca.substitute(slope, ca.vertcat(speed, N), ca.vertcat(ca.fabs(rows.slip), ca.SX.ones(r_T)))
-    results = [rows.gap, rows.gap_rate, rows.slip, W, W @ ca.horzcat(*columns), free, C, slope]
+    gammas = plain.constraints.gammas(q, v, p, t)
+    results = [rows.gap, rows.gap_rate, rows.slip, W, W @ ca.horzcat(*columns), free, C, slope, rows.bias_N, gammas]
     return ca.Function("conflicts", [q, v, p, t], [ca.densify(item) for item in results])

@@ -61,6 +61,8 @@ KEPT = 2.0
 """Length of the direction of a slip in space, among the modes, that the friction keeps up to rest; else it is 1."""
 SLOW = 1e-10
 """Largest slip velocity, m/s or rad/s, that may stick without having come to rest."""
+LEFT = 1e-9
+"""Distance, m or rad, from which a closed gap whose row does not act has been moved by a prescribed motion."""
 AT_REST = 1e-150
 """Speed, m/s or rad/s, along the direction in which a slip in space began, below which the friction keeps that
 direction."""
@@ -220,6 +222,12 @@ class _Switched:
         self.tau = ca.SX(self.r_T, 1)
         self.a, self.lambda_ = ca.SX.sym("a", n), ca.SX.sym("lambda_", self.m + self.k)
         self.pull = pulls(switches, self.forces(), self.modes.given, self.t)
+
+    @property
+    def driven(self) -> bool:
+        """Whether constraints prescribe motions, so that they may move what touches at rest."""
+        plain, p_0, t = self.plain.constraints, self.modes.given, self.t
+        return not (plain.Phi_t(self.q_0, p_0, t).is_zero() and plain.g(self.q_0, p_0, t).is_zero())
 
     @property
     def slack_names(self) -> tuple[str, ...]:
@@ -569,21 +577,24 @@ class _Switched:
         N = self.normal(self.a, self.lambda_, self.pressed())
         limit = self.switches.static(N, modes.given, self.t)
         rubs = self.switches.rubs(modes.given, self.t)
-        # A gap that is closed opens when it pulls; one that is open closes at 0
+        # A gap that is closed opens when it pulls, or when a prescribed motion moves it; one that is open closes at 0
         values, names = [], []
         noise = PULL * ca.sum1(ca.fabs(closing)) if self.r_N > 1 else 0
         for i, gap in enumerate(self.switches.gaps):
-            pressed = ca.if_else(modes.bound_N[i], noise - closing[i] + self.pull[i], 1)
+            locked = LEFT - ca.fabs(rows.gap[i]) if self.driven else 1
+            pressed = ca.if_else(modes.bound_N[i], noise - closing[i] + self.pull[i], locked)
             values.append(ca.if_else(modes.closed[i], pressed, rows.gap[i]))
             names.append(f"the gap of '{gap.name}'")
-        # A friction that sticks slips at its limit; one that slides ends when its rate turns
+        # A friction that sticks slips at its limit, or when a prescribed motion moves it; one that slides ends when its
+        # rate turns
         for group in self.switches.groups:
             item = self.switches.frictions[group[0]]
             closed = ca.SX(1) if item.gap is None else modes.closed[item.gap]
             carried = (ca.if_else(modes.carrier[k] == group[0] + 1, limit[k], 0) for k in range(self.r_T))
             reserve = limit[group[0]] + sum(carried, ca.SX(0)) - ca.norm_2(_entries(rubbing, group))
-            reserve = ca.if_else(ca.mmax(_entries(modes.bound_T, group)), reserve, 1)
             gamma = _entries(rows.slip, group)
+            locked = NEARLY_AT_REST - ca.norm_2(gamma) if self.driven else 1
+            reserve = ca.if_else(ca.mmax(_entries(modes.bound_T, group)), reserve, locked)
             begun = _entries(modes.direction, group)
             going = ca.dot(begun, gamma)
             if len(group) > 1:
