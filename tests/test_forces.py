@@ -24,6 +24,7 @@ from mbfmu.dae import Dae, derive
 from mbfmu.errors import ModelError, UnknownNameError, ValueRangeError
 from mbfmu.model import (
     AngularSpring,
+    AngularStop,
     AxisContact,
     AxisForce,
     AxisLaw,
@@ -31,6 +32,7 @@ from mbfmu.model import (
     Body,
     Bushing,
     Component,
+    CrankDrive,
     Damper,
     Force,
     ForceBetween,
@@ -41,6 +43,7 @@ from mbfmu.model import (
     LimitedForce,
     LimitedTorque,
     LineForce,
+    PoseDrive,
     Prismatic,
     Revolute,
     RotationalDamper,
@@ -81,6 +84,12 @@ BETWEEN: dict[str, tuple[Force, bool]] = {
     "Bushing, planar": (Bushing("force", c=(10.0, 20.0), d=(1.0, 2.0), c_phi_3=7.0, d_phi_3=0.7), True),
     "AngularSpring": (AngularSpring("force", c=20.0), False),
     "AngularSpring, planar": (AngularSpring("force", c=20.0), True),
+    "AngularStop": (AngularStop("force", upper=0.3, c=20.0, d=4.0), False),
+    "PoseDrive": (
+        PoseDrive("force", force=(1.0, -2.0, 0.5), torque=(0.3, 0.2, -0.4), gain=2.0, bias_s=-3.0, bias_v=-0.5),
+        False,
+    ),
+    "CrankDrive": (CrankDrive("force", L=3.0, gear=1.5, gain=2.0, bias_s=-3.0, bias_v=-0.5), False),
     **{
         f"{kind.__name__} in {resolve}{', planar' * planar}": (kind("force", resolve=resolve), planar)
         for kind in (ForceBetween, TorqueBetween)
@@ -598,9 +607,9 @@ def test_a_force_shows_what_it_puts_on_frame_b(name: str) -> None:
                 expected = {}
             case "Spring" | "Damper" | "SpringDamper":
                 expected = {"f": np.array([on_b[:dim] @ apart / np.linalg.norm(apart)])}
-            case "Rope":
+            case "Rope" | "CrankDrive":
                 expected = {"f": R.T @ on_b[:dim]}
-            case "AngularSpring":
+            case "AngularSpring" | "AngularStop":
                 expected = {"t": on_b[dim:] if planar else R.T @ on_b[dim:]}
             case _:
                 expected = {"f": R.T @ on_b[:dim], "t": on_b[dim:] if planar else R.T @ on_b[dim:]}
@@ -711,13 +720,15 @@ def test_a_pendulum_falls_onto_a_stop_and_comes_to_rest_in_it() -> None:
 
 
 def test_every_force_of_the_library_is_tested_here() -> None:
-    bases = {"Force", "AxisForce", "AxisFriction", "AxisMaxwellDamper", "AxisStop", "LuGreFriction"}
+    bases = {"Force", "FrameDrive", "AxisForce", "AxisFriction", "AxisMaxwellDamper", "AxisStop", "LuGreFriction"}
     with_states = {
         f"{axis}{kind}" for axis in ("Rotational", "Translational") for kind in ("LuGreFriction", "MaxwellDamper")
     }
     elsewhere = with_states | {"MaxwellDamper", "SeriesSpringDamper"}  # tests/test_component_states.py
     elsewhere |= {"AffineThruster", "CartesianFriction", "ConstantForce", "FilteredThruster", "IntegratedThruster"}
     elsewhere |= {"Tyre"}  # tests/test_tyre.py
+    elsewhere |= {f"{kind}{of}Drive" for kind in ("Filtered", "Integrated") for of in ("Crank", "Pose")}
+    elsewhere |= {"EffortLimit"}  # tests/test_frame_drives.py
     elsewhere |= {"BoxDrag", "EllipsoidFluid"}  # tests/test_rope.py; those before in test_combined_axes.py
     elsewhere |= {"CartesianSpringDamper", "PointGravity"}  # tests/test_axes_elements.py, test_modelica_bodies.py
     found = {name: getattr(model, name) for name in model.__all__}

@@ -684,9 +684,14 @@ MISTAKES = [
     ('type="box" size="0.1 0.2 0.3"', 'type="plane" size="1 1 1"', "a plane is endless, and the body 'tip' moves"),
     ('<site name="end"', '<site fromto="0 0 0 1 0 0" name="end"', "<site fromto> is for a capsule"),
     ('<site name="end"', '<site type="plane" name="end"', "it is one of sphere, capsule"),
-    ('<body name="rod" pos="0 0 1">\n      <joint',
-     '<body gravcomp="1"><joint actuatorgravcomp="true" actuatorfrcrange="0 1"',
-     "has actuatorgravcomp, and actuatorfrcrange"),
+    ("</tendon>\n",
+     '<fixed name="held" actuatorfrcrange="-1 1"><joint joint="hinge" coef="1"/></fixed></tendon><actuator>'
+     '<motor tendon="held"/><motor tendon="held" gear="2"/></actuator>\n', "has another gear than the others"),
+    ("</tendon>\n",
+     '<fixed name="held" actuatorfrcrange="-1 1"><joint joint="hinge" coef="1"/></fixed></tendon><actuator>'
+     '<motor tendon="held"/><motor tendon="held" forcerange="0 1"/></actuator>\n', "has a forcerange too"),
+    ("<equality>", '<actuator><motor cranksite="end" slidersite="end"/></actuator><equality>', "cranklength must be"),
+    ('<joint name="twist" axis="0 0 1" armature="0.1"/>', '<joint type="ball" range="1 2"/>', "a first number of 0"),
     ('<worldbody>\n    <body name="rod" pos="0 0 1">\n      <joint',
      '<option><flag actuation="disable"/></option><worldbody><body gravcomp="1"><joint actuatorgravcomp="true"',
      "has actuatorgravcomp, and no actuator of the model acts"),

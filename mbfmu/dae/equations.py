@@ -15,6 +15,7 @@ from mbfmu.dae.assembly import assembly, holonomic_rows, parameters
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.calculated import calculated
 from mbfmu.dae.dae import Dae
+from mbfmu.dae.effort_limits import limited
 from mbfmu.dae.events.contacts import switches_of
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.linear_algebra.merged import merged
@@ -51,7 +52,7 @@ def equations(bodies: Bodies, inertial: InertialTerms) -> Dae:
         raise ModelError(f"system '{bodies.mechanism.name}' has no body that can move: add one")
 
     # Potential V, forces of force elements, and constraints Phi(q, p, t) = 0 and G v + g = 0
-    acting = loads(bodies)
+    acting = limited(bodies, loads(bodies))
     weight = _weight(bodies)
     V = weight + acting.potential
     Phi, constraint_names = holonomic_rows(bodies)

@@ -40,6 +40,7 @@ BASES = frozenset(
         "FlexibleBody",
         "Force",
         "FrameContact",
+        "FrameDrive",
         "Joint",
         "MovingPart",
         "Part",

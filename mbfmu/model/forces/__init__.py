@@ -1,12 +1,22 @@
 """Forces: between frames, on the axes of joints, and from outside; one file for each family."""
 
-from mbfmu.model.forces.angular import AngularSpring
+from mbfmu.model.forces.angular import AngularSpring, AngularStop
 from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, AxesStop, FilteredDrive, IntegratedDrive
 from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
 from mbfmu.model.forces.bushing import Bushing
 from mbfmu.model.forces.cartesian import CartesianSpringDamper
+from mbfmu.model.forces.effort_limits import AxesEffortLimit, EffortLimit
 from mbfmu.model.forces.fluid import BoxDrag, EllipsoidFluid
 from mbfmu.model.forces.force import AxisForce, Force
+from mbfmu.model.forces.frame_drives import (
+    CrankDrive,
+    FilteredCrankDrive,
+    FilteredPoseDrive,
+    FrameDrive,
+    IntegratedCrankDrive,
+    IntegratedPoseDrive,
+    PoseDrive,
+)
 from mbfmu.model.forces.friction import AxisFriction, CartesianFriction, RotationalFriction, TranslationalFriction
 from mbfmu.model.forces.laws import AxesLaw, AxisLaw, AxisPotential
 from mbfmu.model.forces.limited import LimitedForce, LimitedTorque
@@ -32,6 +42,8 @@ __all__ = [
     "AffineDrive",
     "AffineThruster",
     "AngularSpring",
+    "AngularStop",
+    "AxesEffortLimit",
     "AxesForce",
     "AxesLaw",
     "AxesSpring",
@@ -47,13 +59,20 @@ __all__ = [
     "CartesianFriction",
     "CartesianSpringDamper",
     "ConstantForce",
+    "CrankDrive",
     "Damper",
+    "EffortLimit",
     "EllipsoidFluid",
+    "FilteredCrankDrive",
     "FilteredDrive",
+    "FilteredPoseDrive",
     "FilteredThruster",
     "Force",
     "ForceBetween",
+    "FrameDrive",
+    "IntegratedCrankDrive",
     "IntegratedDrive",
+    "IntegratedPoseDrive",
     "IntegratedThruster",
     "LimitedForce",
     "LimitedTorque",
@@ -62,6 +81,7 @@ __all__ = [
     "MaxwellDamper",
     "Muscle",
     "PointGravity",
+    "PoseDrive",
     "RotationalDamper",
     "RotationalFriction",
     "RotationalLuGreFriction",

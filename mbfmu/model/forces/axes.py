@@ -8,7 +8,7 @@ import casadi as ca
 
 from mbfmu.model.combined import CombinedAxes
 from mbfmu.model.component import Input, Value, quantity, state
-from mbfmu.model.forces.commanded import Commanded, Filtered, Integrated
+from mbfmu.model.forces.commanded import Commanded, Filtered, Integrated, affine
 from mbfmu.model.forces.stop import NO_LIMIT, AxisStop, check_limits
 from mbfmu.model.frame import SX
 
@@ -124,8 +124,7 @@ class AffineDrive(Commanded, AxesForce):
         return (Input("u", "1", "what the drive is asked for"),)
 
     def effort(self, p: Any, s: SX, v: SX) -> SX:
-        gain, bias = p.gain + p.gain_s * s + p.gain_v * v, p.bias + p.bias_s * s + p.bias_v * v
-        return ca.fmax(p.f_least, ca.fmin(p.f_greatest, gain * self.acting(p) + bias))
+        return affine(p, s, v, self.acting(p))
 
 
 @dataclass(frozen=True)

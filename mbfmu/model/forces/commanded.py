@@ -41,3 +41,16 @@ class Integrated(Commanded):
         u = self.asked(p)
         rising = ca.if_else(p.z < p.z_greatest, ca.fmax(u, 0), 0)
         return (rising + ca.if_else(p.z > p.z_least, ca.fmin(u, 0), 0),)
+
+
+def affine(p: Any, s: SX, v: SX, u: SX) -> SX:
+    """Return ``(gain + gain_s s + gain_v v) u + bias + bias_s s + bias_v v``, within its limits.
+
+    Args:
+        p: the quantities of the force.
+        s: the coordinate that it measures.
+        v: the rate of that.
+        u: what the gain multiplies.
+    """
+    gain, bias = p.gain + p.gain_s * s + p.gain_v * v, p.bias + p.bias_s * s + p.bias_v * v
+    return ca.fmax(p.f_least, ca.fmin(p.f_greatest, gain * u + bias))

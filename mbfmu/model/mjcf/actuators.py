@@ -1,22 +1,18 @@
 """Actuators: what drives a model, as affine drives on axes and affine thrusters at sites."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mbfmu.errors import ModelError, NameInUseError, ValueRangeError, first_of, nearest
-from mbfmu.model.mjcf.bodies import Site, known
 from mbfmu.model.mjcf.defaults import Defaults
-from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.laws import AFFINE, OTHERS, ActuatorLaw, stated
 from mbfmu.model.mjcf.settings import Settings, flag_of
-from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, check_path
+from mbfmu.model.mjcf.tendons import ROPE
+from mbfmu.model.mjcf.transmissions import ENDS, Ends, Transmission, transmission_of
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.xml import XmlElement
 
-ENDS = ("joint", "jointinparent", "tendon", "site", "body", "cranksite")
-"""Attributes that say what an actuator acts on."""
 MOST = 5_000
 """Largest number of actuators."""
 
@@ -28,8 +24,7 @@ class Actuator:
     Args:
         name: its name.
         law: its force.
-        joints: names and ratios of the joints it acts on; empty for one at a site.
-        site: name of the site it acts at; empty for one on joints.
+        on: the motion that it acts on.
         gear: six numbers: direction of the force, and of the torque, at a site.
         tendon: name of the tendon it pulls; empty for others.
         inputs: least and greatest input; None: no limits.
@@ -42,8 +37,7 @@ class Actuator:
 
     name: str
     law: ActuatorLaw
-    joints: Mapping[str, float]
-    site: str
+    on: Transmission
     gear: tuple[float, ...]
     tendon: str
     inputs: tuple[float, float] | None
@@ -52,6 +46,11 @@ class Actuator:
     damping: float
     states: tuple[float, float] | None = None
     muscle: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def joints(self) -> Mapping[str, float]:
+        """Return the names and ratios of the joints it acts on."""
+        return self.on.joints
 
 
 @dataclass(frozen=True)
@@ -73,29 +72,6 @@ class Actuators:
     indices: Mapping[str, int]
     notices: tuple[str, ...]
     stateful: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Ends:
-    """Joints, tendons and sites that actuators can act on, by name."""
-
-    joints: Mapping[str, ModelJoint]
-    tendons: Mapping[str, Tendon]
-    spatial: Mapping[str, SpatialTendon]
-    sites: Mapping[str, Site]
-
-    def efforts(self, joint: str) -> tuple[float, float] | None:
-        """Return the limits of what all actuators put on a joint; None of the key of a spatial tendon."""
-        return None if joint.startswith(ROPE) else self.joints[joint].efforts
-
-    def efforts_of(self, tendon: str) -> tuple[float, float] | None:
-        """Return the limits of what all actuators put on a tendon."""
-        return self.every_tendon[tendon].efforts
-
-    @property
-    def every_tendon(self) -> Mapping[str, Tendon | SpatialTendon]:
-        """Return fixed and spatial tendons."""
-        return {**self.tendons, **self.spatial}
 
 
 def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends: Ends) -> Actuators:
@@ -157,46 +133,16 @@ def actuators_of(root: XmlElement, defaults: Defaults, settings: Settings, ends:
         notices.append(f"early activation (actearly) is a step's, and here there is none: {first_of(early)}")
     if sticking:
         notices.append(f"adhesion acts at contacts, which are left out: {first_of(sticking)}")
-    _check_shared(reader, actuators, elements, indices, ends)
-    return Actuators(_held(actuators, ends), idle, len(elements), indices, tuple(notices), tuple(stateful))
-
-
-def _check_shared(
-    reader: Attributes,
-    actuators: Mapping[str, Actuator],
-    elements: list[XmlElement],
-    indices: Mapping[str, int],
-    ends: Ends,
-) -> None:
-    """Raise an error if a limit of efforts holds for several actuators, or for one joint of several of an actuator."""
-    shared = Counter(joint for item in actuators.values() for joint in item.joints if ends.efforts(joint))
-    shared += Counter(item.tendon for item in actuators.values() if item.tendon and ends.efforts_of(item.tendon))
-    for name, item in actuators.items():
-        limited = [joint for joint in item.joints if ends.efforts(joint)]
-        several = [end for end in (*item.joints, item.tendon) if shared[end] > 1]
-        message = ""
-        if several:
-            message = (
-                f"the actuatorfrcrange of '{several[0]}' limits the sum of several actuators, of which this is one"
-            )
-        elif limited and len(item.joints) > 1:
-            message = f"the actuatorfrcrange of '{limited[0]}' limits it there, and not at the other joints it acts on"
-        if message:
-            remedy = "which is not modelled: remove it, and give each actuator a forcerange"
-            raise reader.error(elements[indices[name]], ModelError(f"actuator '{name}': {message}, {remedy}"))
+    return Actuators(actuators, idle, len(elements), indices, tuple(notices), tuple(stateful))
 
 
 def _actuator(
     reader: Attributes, element: XmlElement, law: ActuatorLaw, name: str, settings: Settings, ends: Ends
 ) -> tuple[Actuator | None, str]:
     """Return an actuator, or None and the reason why it is not modelled."""
-    on = [key for key in ENDS if key in element.attributes]
-    if len(on) != 1:
-        message = f"actuator '{name}' needs one of {', '.join(ENDS)}, to act on"
-        raise reader.error(element, ModelError(message))
     words = element.attributes.get("gear", "1").split()
     gear = (reader.numbers(element, "gear", "1", len(words) or 1) + (0.0,) * 6)[:6]
-    joints, site, unknown = _acted(reader, element, on[0], gear[0], ends)
+    on, unknown = transmission_of(reader, element, name, gear, law, ends)
     limited = element
     if law.inherits and law.dyntype == "filter":
         message = (
@@ -204,7 +150,7 @@ def _actuator(
         )
         raise reader.error(element, ModelError(message))
     if law.inherits:
-        lower, upper = _inherited(reader, element, name, on[0], settings, ends, law.spread)
+        lower, upper = _inherited(reader, element, name, settings, ends, law.spread)
         limited = replace(element, attributes={**element.attributes, "ctrlrange": f"{lower!r} {upper!r}"})
     inputs = settings.limits(reader, limited, f"actuator '{name}'", "ctrlrange", "ctrllimited")
     forces = settings.limits(reader, element, f"actuator '{name}'", "forcerange", "forcelimited")
@@ -214,20 +160,22 @@ def _actuator(
         unknown = unknown or "its damping is a polynomial"
     if reader.number(element, "delay", "0"):
         unknown = unknown or "it has a delay"
-    if armature and (len(joints) != 1 or next(iter(joints)).startswith(ROPE)):
+    if damping and not on.joints:
+        unknown = unknown or "it has a damping, and acts on no axis"
+    if armature and (len(on.joints) != 1 or next(iter(on.joints)).startswith(ROPE)):
         unknown = unknown or "it has an armature, and acts on no single joint"
     states = settings.limits(reader, element, f"actuator '{name}'", "actrange", "actlimited") if law.stateful else None
     if law.filtered and states:
         unknown = unknown or "limits of its filter"
     if element.tag == "muscle":
         muscle, lacking = _muscle(reader, element, inputs)
-        unknown = unknown or lacking or ("a muscle at a site" if site else "limits of its force" if forces else "")
-        rest = (joints, site, gear, element.attributes.get("tendon", ""), inputs, None)
+        unknown = (
+            unknown or lacking or ("a muscle on no axis" if not on.joints else "limits of its force" if forces else "")
+        )
+        rest = (on, gear, element.attributes.get("tendon", ""), inputs, None)
         rotor = armature * gear[0] ** 2
         return (None, unknown) if unknown else (Actuator(name, law, *rest, rotor, damping, muscle=muscle), "")
     acting = law.acting
-    if acting.dampratio and site:
-        unknown = unknown or "a damping ratio at a site"
     unknown = law.unknown or unknown
     if unknown:
         return None, unknown
@@ -237,7 +185,7 @@ def _actuator(
     inputs = inputs if settings.flags["clampctrl"] else None
     tendon = element.attributes.get("tendon", "")
     rotor = armature * gear[0] ** 2
-    return Actuator(name, acting, joints, site, gear, tendon, inputs, forces, rotor, damping, states), ""
+    return Actuator(name, acting, on, gear, tendon, inputs, forces, rotor, damping, states), ""
 
 
 def _muscle(reader: Attributes, element: XmlElement, inputs: tuple[float, float] | None) -> tuple[dict[str, Any], str]:
@@ -269,33 +217,11 @@ def _damping(reader: Attributes, element: XmlElement) -> tuple[float, ...]:
     return reader.numbers(element, "damping", "0", len(words) or 1)
 
 
-def _acted(
-    reader: Attributes, element: XmlElement, on: str, gear: float, ends: Ends
-) -> tuple[dict[str, float], str, str]:
-    """Return the joints that an actuator acts on, or the site, or the reason why neither is modelled."""
-    match on:
-        case "joint" | "jointinparent":
-            joint = known(reader, element, on, ends.joints, "joint")
-            if ends.joints[joint].kind not in {"hinge", "slide"}:
-                return {}, "", f"on a {ends.joints[joint].kind} joint"
-            return {joint: gear}, "", ""
-        case "tendon":
-            tendon = known(reader, element, on, ends.every_tendon, "tendon")
-            if tendon in ends.spatial:
-                check_path(reader, ends.spatial[tendon])
-                return {ROPE + tendon: gear}, "", ""
-            pulled = ends.tendons[tendon]
-            return {item: gear * ratio for item, ratio in pulled.ratios.items()}, "", ""
-        case "site":
-            site = known(reader, element, on, ends.sites, "site")
-            return {}, site, "refsite" if "refsite" in element.attributes else ""
-    return {}, "", f"on a {on}"
-
-
 def _inherited(
-    reader: Attributes, element: XmlElement, name: str, on: str, settings: Settings, ends: Ends, spread: float
+    reader: Attributes, element: XmlElement, name: str, settings: Settings, ends: Ends, spread: float
 ) -> tuple[float, float]:
     """Return the limits of an input that are a share of the range of what the actuator acts on, limited or not."""
+    on = next(key for key in ENDS if key in element.attributes)
     target = element.attributes[on]
     if on == "joint" and target in ends.joints:
         stated, unit = ends.joints[target].element, 1.0
@@ -313,27 +239,3 @@ def _inherited(
         raise reader.error(element, ModelError(message))
     middle, half = (lower + upper) / 2, (upper - lower) / 2 * spread
     return middle - half, middle + half
-
-
-def _held(actuators: dict[str, Actuator], ends: Ends) -> dict[str, Actuator]:
-    """Return actuators whose forces are within what their tendons, and then their joints, take."""
-    held = {}
-    for name, actuator in actuators.items():
-        forces = actuator.forces
-        if actuator.tendon:
-            forces = _in_turn(ends.efforts_of(actuator.tendon), forces)
-        for joint, ratio in actuator.joints.items():
-            limits = ends.efforts(joint)
-            if limits and ratio:
-                least, greatest = sorted(item / ratio for item in limits)
-                forces = _in_turn(forces, (least, greatest))
-        held[name] = replace(actuator, forces=forces)
-    return held
-
-
-def _in_turn(first: tuple[float, float] | None, second: tuple[float, float] | None) -> tuple[float, float] | None:
-    """Return the limits of a force that is held within some limits, and then within others."""
-    if not (first and second):
-        return first or second
-    least, greatest = (min(max(item, second[0]), second[1]) for item in first)
-    return least, greatest

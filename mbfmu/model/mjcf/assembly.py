@@ -1,5 +1,6 @@
 """Loops, couplings, tendons, drives and sites of a model, as components that join its tree in a system."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,28 +12,39 @@ from mbfmu.model.couplings import Gear, PolynomialCoupling
 from mbfmu.model.forces import (
     AffineDrive,
     AffineThruster,
+    AngularStop,
+    AxesEffortLimit,
     AxesLaw,
     AxesSpring,
     AxesStop,
     BoxDrag,
     ConstantForce,
+    CrankDrive,
+    EffortLimit,
     EllipsoidFluid,
+    FilteredCrankDrive,
     FilteredDrive,
+    FilteredPoseDrive,
     FilteredThruster,
+    IntegratedCrankDrive,
     IntegratedDrive,
+    IntegratedPoseDrive,
     IntegratedThruster,
     Muscle,
+    PoseDrive,
     TranslationalFriction,
 )
 from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.joints import Coincident, Fixed, Prismatic
 from mbfmu.model.mjcf.actuators import Actuator
-from mbfmu.model.mjcf.bodies import ModelBody, Site, poses_of
+from mbfmu.model.mjcf.bodies import ModelBody, Site, joint_path, poses_of
 from mbfmu.model.mjcf.closures import Closure, Coupled
+from mbfmu.model.mjcf.eased import BALL
+from mbfmu.model.mjcf.effort_limits import SharedLimit
 from mbfmu.model.mjcf.model import MjcfModel
 from mbfmu.model.mjcf.poses import RigidPose
 from mbfmu.model.mjcf.settings import Settings
-from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon
+from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon
 from mbfmu.model.parts import Body, FixedTranslation
 from mbfmu.model.robot.assembly import VELOCITY, bracket, frames_of, identifier, names_of
 from mbfmu.model.robot.robot import AXIAL, Origin, Robot
@@ -92,18 +104,8 @@ def added(system: System, model: MjcfModel) -> System:
     for coupled in model.equalities.coupled:
         _couple(more, coupled, axial)
     for tendon in model.tendons.values():
-        if tendon.stiffness or tendon.damping:
-            axes = _axes(more, tendon.ratios, axial)
-            lower, upper = tendon.slack
-            name = more.named(tendon.name, "tendon")
-            more.add(AxesSpring(name, **axes, c=tendon.stiffness, lower=lower, upper=upper, d=tendon.damping))
-        if tendon.law:
-            axes = _axes(more, tendon.ratios, axial)
-            more.add(AxesLaw(more.named(f"{tendon.name}_law", "tendon"), **axes, formula=tendon.law))
-        if tendon.name in model.stops and tendon.limits:
-            c, (lower, upper) = model.stops[tendon.name], tendon.limits
-            name = more.named(f"{tendon.name}_stop", "tendon")
-            more.add(AxesStop(name, **_axes(more, tendon.ratios, axial), lower=lower, upper=upper, c=c, d=c / VELOCITY))
+        _tend(more, tendon, model, axial)
+    _stop_balls(more, model)
     for actuator in model.actuators.acting.values():
         begun = model.keyframe.inputs[model.actuators.indices[actuator.name]] if model.keyframe.inputs else 0.0
         state = model.keyframe.states.get(actuator.name, 0.0)
@@ -116,10 +118,13 @@ def added(system: System, model: MjcfModel) -> System:
             name = more.named(f"{body.name}_gravcomp", "force")
             r: Any = tuple(float(item) for item in body.solid.r)
             more.add(ConstantForce(name, f=f, r=r), frame_b=more.frames[body.name])
+            more.names["weight", body.name] = name
         _drag(more, body, model.settings)
         if weightless := body.armed[1]:
             f = tuple(-weightless * item for item in robot.gravity)
             more.add(ConstantForce(more.named(f"{body.name}_armature", "force"), f=f), frame_b=more.frames[body.name])
+    for limit in model.shared:
+        _limit(more, limit, model, axial)
     return replace(
         system,
         components=(*system.components, *more.components),
@@ -192,6 +197,32 @@ def _span(more: _More, rope: SpatialTendon, model: MjcfModel, sites: Mapping[str
         more.add(Gear(more.named(f"{name}_gear", "tendon"), joint_a=slide, joint_b=name))
 
 
+def _tend(more: _More, tendon: Tendon, model: MjcfModel, axial: set[str]) -> None:
+    """Add what a fixed tendon has."""
+    if tendon.stiffness or tendon.damping:
+        axes = _axes(more, tendon.ratios, axial)
+        lower, upper = tendon.slack
+        name = more.named(tendon.name, "tendon")
+        more.add(AxesSpring(name, **axes, c=tendon.stiffness, lower=lower, upper=upper, d=tendon.damping))
+    if tendon.law:
+        axes = _axes(more, tendon.ratios, axial)
+        more.add(AxesLaw(more.named(f"{tendon.name}_law", "tendon"), **axes, formula=tendon.law))
+    if tendon.name in model.stops and tendon.limits:
+        c, (lower, upper) = model.stops[tendon.name], tendon.limits
+        name = more.named(f"{tendon.name}_stop", "tendon")
+        more.add(AxesStop(name, **_axes(more, tendon.ratios, axial), lower=lower, upper=upper, c=c, d=c / VELOCITY))
+
+
+def _stop_balls(more: _More, model: MjcfModel) -> None:
+    """Add the stops of ball joints."""
+    for joint in model.bodies.joints.values():
+        if BALL + joint.name in model.stops and joint.limits:
+            c, turned = model.stops[BALL + joint.name], more.names["joint", joint.name]
+            upper = min(max(joint.limits), math.pi)
+            stop = AngularStop(more.named(f"{turned}_stop", "joint"), upper=upper, c=c, d=c / VELOCITY)
+            more.add(stop, frame_a=f"{turned}.frame_a", frame_b=f"{turned}.frame_b")
+
+
 def _couple(more: _More, coupled: Coupled, axial: set[str]) -> None:
     name = more.named(coupled.name, "coupling")
     c = coupled.coefficients
@@ -222,7 +253,7 @@ def _drive(
     more: _More, actuator: Actuator, axial: set[str], sites: Mapping[str, str], begun: float, state: float
 ) -> None:
     law = actuator.law
-    name = more.named(actuator.name, "actuator")
+    name = more.names["actuator", actuator.name] = more.named(actuator.name, "actuator")
     limits = dict(_limits(actuator))
     fields: dict[str, Any] = {"gain": law.gain[0], "bias": law.bias[0], "bias_v": law.bias[2], **limits}
     if law.dyntype == "integrator":
@@ -233,16 +264,64 @@ def _drive(
     kind = 1 if law.dyntype == "integrator" else 2 if law.filtered else 0
     if actuator.muscle:
         more.add(Muscle(name, **_axes(more, actuator.joints, axial), **actuator.muscle, z=state))
-    elif actuator.site:
+    elif actuator.on.between:
+        _between(more, name, actuator, sites, kind, fields)
+    elif actuator.on.sites:
         force, torque = actuator.gear[:3], actuator.gear[3:]
         thruster = (AffineThruster, IntegratedThruster, FilteredThruster)[kind]
-        more.add(thruster(name, force=force, torque=torque, **fields), frame_b=sites[actuator.site])
+        more.add(thruster(name, force=force, torque=torque, **fields), frame_b=sites[actuator.on.sites[0]])
     else:
         fields |= {"gain_s": law.gain[1], "gain_v": law.gain[2], "bias_s": law.bias[1]}
         drive = (AffineDrive, IntegratedDrive, FilteredDrive)[kind]
         more.add(drive(name, **_axes(more, actuator.joints, axial), **fields))
     if begun:
         more.inputs[f"{name}.u"] = begun
+
+
+def _between(
+    more: _More, name: str, actuator: Actuator, sites: Mapping[str, str], kind: int, fields: dict[str, Any]
+) -> None:
+    """Add a drive between two sites, or the frames of a joint."""
+    law, on = actuator.law, actuator.on
+    fields = {**fields, "gain_s": law.gain[1], "gain_v": law.gain[2], "bias_s": law.bias[1], **on.fields}
+    kinds: Any = (CrankDrive, IntegratedCrankDrive, FilteredCrankDrive) if on.crank else (
+        PoseDrive, IntegratedPoseDrive, FilteredPoseDrive)  # fmt: skip
+    if on.turned:
+        joint = more.names["joint", on.turned]
+        ends = {f"frame_{side}": f"{joint}.frame_{side}" for side in "ab"}
+    else:
+        b, a = (sites[item] for item in on.sites)
+        ends = {"frame_a": a, "frame_b": b}
+    more.add(kinds[kind](name, **fields), **ends)
+
+
+def _limit(more: _More, limit: SharedLimit, model: MjcfModel, axial: set[str]) -> None:
+    """Add a limit of what several actuators put on a joint or a tendon, if it can move."""
+    axes, (lower, upper) = _axes(more, limit.ratios, axial), limit.limits
+    if not axes["joints"]:
+        return
+    name = more.names["limit", ROPE * (not limit.on_joint) + limit.name] = more.named(f"{limit.name}_limit", "limit")
+    acting = [model.actuators.acting[item] for item in limit.actuators]
+    forces = tuple(more.names["actuator", item.name] for item in acting)
+    if not limit.on_joint:
+        more.add(AxesEffortLimit(name, **axes, forces=forces, lower=lower, upper=upper))
+        return
+    carried: list[str] = []
+    bodies, key = model.bodies, limit.name
+    for item in acting:
+        for site, end in zip(item.on.sites, ("frame_b", "frame_a"), strict=False):
+            if key in joint_path(bodies, bodies.sites[site].body):
+                carried.append(f"{more.names['actuator', item.name]}.{end}")
+        for rope in (model.ropes[label.removeprefix(ROPE)] for label in item.joints if label.startswith(ROPE)):
+            of_rope = more.names["joint", ROPE + rope.name]
+            labels = zip(rope.rope(of_rope).frames, rope.frames, strict=True)
+            carried += [f"{of_rope}.{label}" for label, site in labels if key in joint_path(bodies, site.body)]
+    weights = tuple(more.names["weight", body] for body in limit.bodies)
+    forces += (*(more.names["limit", ROPE + tendon] for tendon in limit.tendons), *weights)
+    carried += [f"{weight}.frame_b" for weight in weights]
+    (joint,) = axes["joints"]
+    held: dict[str, Any] = {"forces": forces, "carried": tuple(dict.fromkeys(carried))}
+    more.add(EffortLimit(name, joint=joint, **held, lower=lower, upper=upper))
 
 
 def _damp(more: _More, actuator: Actuator, axial: set[str]) -> None:

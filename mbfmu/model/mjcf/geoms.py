@@ -7,6 +7,7 @@ from pathlib import Path, PureWindowsPath
 import numpy as np
 
 from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, ValueRangeError, nearest
+from mbfmu.model.mjcf.builtin_meshes import BUILTIN, SHELLS, made
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.meshes import Triangles, read_mesh, solid_of
 from mbfmu.model.mjcf.poses import RigidPose, stretched, turn_of
@@ -92,6 +93,7 @@ class Meshes:
         if name in self.solids:
             return self.solids[name]
         kind = choice(self.reader, mesh, "inertia", "legacy", KINDS)
+        kind = "shell" if mesh.attributes.get("builtin") in SHELLS else kind
         frame, scale = self.frame(mesh)
         try:
             vertices, triangles = self._surface(mesh)
@@ -102,6 +104,10 @@ class Meshes:
         return self.solids[name]
 
     def _surface(self, mesh: XmlElement) -> tuple[Array, Triangles]:
+        if "builtin" in mesh.attributes:
+            count = len(mesh.attributes.get("params", "").split())
+            made_of = self.reader.numbers(mesh, "params", "", count)
+            return made(choice(self.reader, mesh, "builtin", "", tuple(BUILTIN)), made_of)
         if "vertex" not in mesh.attributes:
             return read_mesh(self.path(mesh))
         arrays = []

@@ -7,7 +7,7 @@ import numpy as np
 from mbfmu.errors import AxisError, ModelError, ValueRangeError, nearest
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.poses import SMALLEST, RigidPose
-from mbfmu.model.mjcf.settings import Settings, choice
+from mbfmu.model.mjcf.settings import LIMITED, Settings, choice
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.robot import Array
 from mbfmu.model.robot.xml import XmlElement
@@ -105,7 +105,7 @@ def joint_of(
     _check(reader, filled, name, kind, stiffness or max(settling))
     limits = efforts = None
     if kind != "free" and settings.flags["limit"]:
-        limits = settings.limits(reader, filled, f"joint '{name}'", "range", "limited")
+        limits = _limits(reader, filled, name, kind, settings)
     if axial:
         efforts = settings.limits(reader, filled, f"joint '{name}'", "actuatorfrcrange", "actuatorfrclimited")
     return ModelJoint(
@@ -124,6 +124,20 @@ def joint_of(
         efforts,
         settling,
     )
+
+
+def _limits(
+    reader: Attributes, element: XmlElement, name: str, kind: str, settings: Settings
+) -> tuple[float, float] | None:
+    """Return the range of a joint as written; that of a ball joint begins at 0, and may end there."""
+    held = choice(reader, element, "limited", "auto", LIMITED) == "true"
+    if kind == "ball" and held and not any(reader.numbers(element, "range", "0 0", 2)):
+        return 0.0, 0.0
+    limits = settings.limits(reader, element, f"joint '{name}'", "range", "limited")
+    if kind == "ball" and limits and limits[0]:
+        message = f"joint '{name}': the range of a ball joint is that of its angle: it needs a first number of 0"
+        raise reader.error(element, ValueRangeError(message))
+    return limits
 
 
 def _first(reader: Attributes, element: XmlElement, name: str, attribute: str) -> float:

@@ -75,6 +75,12 @@ class ActuatorLaw:
         return replace(self, gain=gain, bias=bias, dampratio=ratio)
 
     @property
+    def servo(self) -> bool:
+        """Whether its input is a position to go to, which a filter does not delay."""
+        same = self.gaintype == "fixed" and self.biastype == "affine" and self.gain[0] == -self.bias[1]
+        return same and self.dyntype in {"none", "integrator"}
+
+    @property
     def inherits(self) -> bool:
         """Whether its input has a part of the range of the joint or tendon: it is the position to go to."""
         same = self.gaintype == "fixed" and self.biastype == "affine" and self.gain[0] == -self.bias[1]

@@ -1,34 +1,33 @@
 """MJCF -> Model: bodies, loops, drives and the start as checked data, and notices of what is not used."""
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from mbfmu.errors import ModelError, first_of
-from mbfmu.model.mjcf.actuators import Actuators, Ends, actuators_of
+from mbfmu.model.mjcf.actuators import Actuators, actuators_of
 from mbfmu.model.mjcf.attachments import attached
 from mbfmu.model.mjcf.bodies import WORLD, MjcfBodies, bodies_of, joint_path
-from mbfmu.model.mjcf.closures import Equalities, equalities_of, joints_along
+from mbfmu.model.mjcf.closures import Equalities, equalities_of
 from mbfmu.model.mjcf.defaults import defaults_of
 from mbfmu.model.mjcf.document import read_document
+from mbfmu.model.mjcf.eased import damped, mobility_at_references, stops_of
+from mbfmu.model.mjcf.effort_limits import SharedLimit, held
 from mbfmu.model.mjcf.geoms import meshes_of
 from mbfmu.model.mjcf.keyframe import Keyframe, check_mocap, keyframe_of
 from mbfmu.model.mjcf.poses import turned
 from mbfmu.model.mjcf.replicas import replicated
-from mbfmu.model.mjcf.settings import Settings, flag_of, settings_of
-from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, still, tendons_of
+from mbfmu.model.mjcf.settings import Settings, settings_of
+from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, tendons_of
+from mbfmu.model.mjcf.transmissions import Ends
 from mbfmu.model.mjcf.tree import robot_of
 from mbfmu.model.mjcf.unread import unread
 from mbfmu.model.robot.attributes import Attributes
-from mbfmu.model.robot.masses import Mobility, mobility_of
-from mbfmu.model.robot.robot import Array, Origin, Robot
-from mbfmu.model.robot.stiffness import stop_stiffness
+from mbfmu.model.robot.robot import Origin, Robot
 from mbfmu.model.robot.tree import eased, mended
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import SourceText
@@ -46,7 +45,8 @@ class MjcfModel:
         ropes: its spatial tendons that act or are acted on, by name.
         equalities: its equalities.
         actuators: its actuators.
-        stops: stiffness of the stop of each tendon with limits.
+        shared: limits of what several of them put on joints and tendons.
+        stops: stiffness of the stop of each tendon with limits, by its name, and ball joint, by its key (`BALL`).
         keyframe: its start.
     """
 
@@ -57,6 +57,7 @@ class MjcfModel:
     ropes: Mapping[str, SpatialTendon]
     equalities: Equalities
     actuators: Actuators
+    shared: tuple[SharedLimit, ...]
     stops: Mapping[str, float]
     keyframe: Keyframe
 
@@ -84,12 +85,10 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
     defaults = defaults_of(root, reader)
     bodies = bodies_of(root, defaults, settings, meshes_of(root, defaults, settings))
     joints = bodies.joints
-    _check_forces(reader, bodies, choices)
     tendons, spatial = tendons_of(root, defaults, settings, bodies, choices.limits)
     equalities = equalities_of(root, defaults, settings, bodies, {**tendons, **spatial})
-    actuators = actuators_of(root, defaults, settings, Ends(joints, tendons, spatial, bodies.sites))
-    _check_held_weight(reader, bodies, actuators, settings)
-    _check_passed(reader, bodies, spatial, actuators)
+    actuators = actuators_of(root, defaults, settings, Ends(bodies, tendons, spatial))
+    actuators, shared = held(reader, bodies, {**tendons, **spatial}, actuators, settings)
     keyframe = keyframe_of(root, reader, joints, actuators.count, actuators.stateful)
     check_mocap(reader, root, [bodies.bodies[item].pose for item in bodies.mocap])
     armatures: dict[str, float] = {}
@@ -110,25 +109,13 @@ def read_model(path: Path, options: RobotOptions | None = None) -> MjcfModel:
         *fixed,
         *_decided(bodies, keyframe, actuators),
     )
-    held = {key for item in equalities.coupled for key in (*item.a, *item.b)}
-    held |= {key for item in (*actuators.acting.values(), *actuators.idle.values()) for key in item.joints}
-    ropes = {name: item for name, item in spatial.items() if item.acts or ROPE + name in held}
-    damped, stops = _damped(actuators, robot, bodies, ropes), _stops(tendons, robot, bodies, ropes)
+    combined = {key for item in equalities.coupled for key in (*item.a, *item.b)}
+    combined |= {key for item in (*actuators.acting.values(), *actuators.idle.values()) for key in item.joints}
+    ropes = {name: item for name, item in spatial.items() if item.acts or ROPE + name in combined}
+    damping, stops = damped(actuators, robot, bodies, ropes), stops_of(tendons, robot, bodies, ropes, choices.limits)
     return MjcfModel(
-        replace(robot, notices=notices), bodies, settings, tendons, ropes, equalities, damped, stops, keyframe
+        replace(robot, notices=notices), bodies, settings, tendons, ropes, equalities, damping, shared, stops, keyframe
     )
-
-
-def _check_forces(reader: Attributes, bodies: MjcfBodies, choices: RobotOptions) -> None:
-    """Raise an error if limits act on joints without an axis."""
-    for joint in bodies.joints.values():
-        if joint.kind not in {"ball", "free"}:
-            continue
-        if joint.limits and choices.limits:
-            message = (
-                f"joint '{joint.name}': the range of a ball joint is not modelled: remove it, or read without limits"
-            )
-            raise reader.error(joint.element, ModelError(f"{message} (--no-limits)"))
 
 
 def _check_idle(
@@ -144,7 +131,7 @@ def _check_idle(
         *((f"equality '{item.name}'", {*item.a, *item.b}) for item in equalities.coupled),
         *((f"equality '{item.name}'", _between(bodies, *item.bodies)) for item in equalities.closures),
         *((f"tendon '{item.name}'", item.ratios) for item in tendons.values() if item.stiffness or item.damping),
-        *((f"actuator '{item.name}'", item.joints) for item in actuators.acting.values()),
+        *((f"actuator '{item.name}'", {*item.joints, item.on.turned}) for item in actuators.acting.values()),
     ]
     for label, joints in acting:
         for name in joints:
@@ -158,35 +145,6 @@ def _between(bodies: MjcfBodies, first: str, second: str) -> set[str]:
     return set(joint_path(bodies, first)) ^ set(joint_path(bodies, second))
 
 
-def _check_held_weight(reader: Attributes, bodies: MjcfBodies, actuators: Actuators, settings: Settings) -> None:
-    """Raise an error if actuators hold the weight of bodies as a system here cannot have it."""
-    held = [name for name, body in bodies.bodies.items() if body.gravcomp and body.solid.m and any(settings.gravity)]
-    for name in dict.fromkeys(joint for body in held for joint in joint_path(bodies, body)):
-        joint, message = bodies.joints[name], ""
-        if not flag_of(reader, joint.element, "actuatorgravcomp", False):
-            continue
-        if joint.efforts:
-            message = "and actuatorfrcrange, which would limit the weight it holds: remove one of them"
-        elif not actuators.count or not settings.flags["actuation"]:
-            message = "and no actuator of the model acts, which leaves the weight to fall: remove it"
-        if message:
-            raise reader.error(joint.element, ModelError(f"joint '{name}' has actuatorgravcomp, {message}"))
-
-
-def _check_passed(
-    reader: Attributes, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendon], actuators: Actuators
-) -> None:
-    """Raise an error if an actuator at a site or on a spatial tendon acts through joints that limit forces."""
-    for item in actuators.acting.values():
-        passed = set(joint_path(bodies, bodies.sites[item.site].body)) if item.site else set()
-        for key in item.joints:
-            passed |= joints_along(bodies, ropes, key) if key.startswith(ROPE) else set()
-        if joint := next((name for name in sorted(passed) if bodies.joints[name].efforts), ""):
-            message = f"joint '{joint}' has actuatorfrcrange, and the actuator '{item.name}' acts through it from afar"
-            message += ", which is not modelled: remove one of them"
-            raise reader.error(bodies.joints[joint].element, ModelError(message))
-
-
 def _settled(robot: Robot, bodies: MjcfBodies, settings: Settings, ropes: Mapping[str, SpatialTendon]) -> Robot:
     """Return a robot whose joints with a time constant T and a damping ratio zeta have stiffness and damping.
 
@@ -195,7 +153,7 @@ def _settled(robot: Robot, bodies: MjcfBodies, settings: Settings, ropes: Mappin
     settling = {name: joint.settling for name, joint in bodies.joints.items() if any(joint.settling)}
     if not settling:
         return robot
-    mobility = _mobility(robot, bodies, ropes)
+    mobility = mobility_at_references(robot, bodies, ropes)
     joints = dict(robot.joints)
     spring, damper = (settings.flags["passive"] and settings.flags[name] for name in ("spring", "damper"))
     for name, (T, zeta) in settling.items():
@@ -219,65 +177,6 @@ def _based(robot: Robot, base: str) -> Robot:
             joint = replace(joint, kind=kinds[1], origin=pose, start=(), rate=())
         joints[name] = joint
     return replace(robot, joints=joints)
-
-
-def _damped(actuators: Actuators, robot: Robot, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendon]) -> Actuators:
-    """Return actuators with the damping that a damping ratio asks for, at the references of the joints."""
-    if not any(item.law.dampratio for item in actuators.acting.values()):
-        return actuators
-    ratios = {name: item.joints for name, item in actuators.acting.items() if item.law.dampratio}
-    eased, changed = _eased(ratios, robot, bodies, ropes), {}
-    for name, item in actuators.acting.items():
-        if (eased_by := eased.get(name, 0.0)) > 0:
-            d = 2 * item.law.dampratio * math.sqrt(item.law.gain[0] / eased_by)
-            item = replace(item, law=replace(item.law, bias=(*item.law.bias[:2], -d)))
-        changed[name] = item
-    return replace(actuators, acting=changed)
-
-
-def _stops(
-    tendons: Mapping[str, Tendon], robot: Robot, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendon]
-) -> dict[str, float]:
-    """Return the stiffness of the stop of each tendon with limits that can move."""
-    limited = {name: tendon.ratios for name, tendon in tendons.items() if tendon.limits}
-    limited |= {name: {ROPE + name: 1.0} for name, rope in ropes.items() if rope.limits}
-    eased = _eased(limited, robot, bodies, ropes) if limited else {}
-    return {name: stop_stiffness(1 / item) for name, item in eased.items() if item > 0}
-
-
-def _eased(
-    combinations: Mapping[str, Mapping[str, float]],
-    robot: Robot,
-    bodies: MjcfBodies,
-    ropes: Mapping[str, SpatialTendon],
-) -> dict[str, float]:
-    """Return the acceleration along combinations of axes by an effort there, at the references of the joints."""
-    mobility, eased = _mobility(robot, bodies, ropes), {}
-    for name, ratios in combinations.items():
-        row = mobility.along({key: ratio for key, ratio in ratios.items() if key in robot.joints})
-        for key in ratios:
-            if key.startswith(ROPE):
-                row = row + ratios[key] * _rope_row(mobility, ropes[key.removeprefix(ROPE)])
-        eased[name] = mobility.eased(row)
-    return eased
-
-
-def _mobility(robot: Robot, bodies: MjcfBodies, ropes: Mapping[str, SpatialTendon]) -> Mobility:
-    """Return how easily a robot moves at the references of its joints, with the armature of ropes."""
-    mobility = mobility_of(robot, {name: joint.ref for name, joint in bodies.joints.items()})
-    heavy = [rope for rope in ropes.values() if rope.armature]
-    return mobility.loaded([(_rope_row(mobility, rope), rope.armature) for rope in heavy])
-
-
-def _rope_row(mobility: Mobility, rope: SpatialTendon) -> Array:
-    """Return the rate of a rope's length per rate that mimics no other."""
-    held = [(site, *mobility.frames[site.body]) for site in rope.frames]
-    frames = (still(r + R @ site.pose.r, R @ site.pose.R) for site, R, r in held)
-    row = np.zeros(mobility.follow.shape[1])
-    for (site, _, _), pull in zip(held, rope.rope("rope").pulls(None, *frames), strict=True):
-        force, torque = (np.array(ca.evalf(ca.SX(item))).ravel() for item in pull)
-        row = row + mobility.of_point(site.body, site.pose.r, force, torque)
-    return row
 
 
 def _unused(left: Counter[str], bodies: MjcfBodies) -> Iterator[str]:
