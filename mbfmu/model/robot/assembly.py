@@ -35,7 +35,7 @@ from mbfmu.model.forces import (
     WorldForce,
     WorldTorque,
 )
-from mbfmu.model.joints import Coincident, Fixed, FreeMotion, Planar, Prismatic, Revolute, Spherical
+from mbfmu.model.joints import Coincident, Fixed, FreeMotion, Planar, Prismatic, Revolute, Screw, Spherical
 from mbfmu.model.parts import Body, FixedRotation, FixedTranslation, World
 from mbfmu.model.robot.lending import lent
 from mbfmu.model.robot.robot import AXIAL, Array, Origin, Robot, RobotJoint, RobotLink
@@ -157,7 +157,8 @@ class _Grown:
                 for side, origin, link in zip("ab", force.origins, force.links, strict=True)
             )
             for item in force.components:
-                self.add(replace(item, name=names[item.name, force.name]), frame_a=a, frame_b=b)
+                ends = {"frame_a": a, "frame_b": b} if "frame_a" in item.frames else {"frame_b": b}
+                self.add(replace(item, name=names[item.name, force.name]), **ends)
 
 
 def _round_damper(name: str, joint: RobotJoint) -> Bushing:
@@ -202,7 +203,7 @@ def names_of(robot: Robot) -> dict[tuple[str, str], str]:
             ("origin", "damper", "spring", "friction", "stop", "mimic", "rotor", "drive", "end"),
         ),
         (robot.links.values(), ("force", "torque", "weight")),
-        (robot.forces, ("frame_a", "frame_b", "spring", "bushing")),
+        (robot.forces, ("frame_a", "frame_b", "spring", "bushing", "thruster")),
     ):
         for item in items:
             for kind in kinds:
@@ -306,6 +307,9 @@ def _joint(name: str, joint: RobotJoint, options: RobotOptions) -> Component:
     driven = joint.driven and joint.mimic is None and not (options.effort_limits and joint.limit.effort)
     if joint.kind == "prismatic":
         return Prismatic(name, n=joint.axis, s=coordinate, v=rate, actuated=driven)
+    if joint.kind == "screw":
+        pitch = 2 * math.pi * joint.advance
+        return Screw(name, n=joint.axis, pitch=pitch, phi=coordinate, w=rate, actuated=driven)
     return Revolute(name, n=joint.axis, phi=coordinate, w=rate, actuated=driven)
 
 

@@ -203,15 +203,15 @@ def mobility_of(robot: Robot, start: Mapping[str, float]) -> Mobility:
         R, r = frames[joint.parent]
         R, r = R @ joint.origin.R, r + R @ np.array(joint.origin.xyz)
         entries = []
-        for index, (turning, axis) in enumerate(_axes(joint)):
-            n = R @ axis
-            columns[f"{joint.name} {index}"] = (np.cross(r, n), n) if turning else (n, np.zeros(3))
+        for index, (v, w) in enumerate(_twists(joint)):
+            columns[f"{joint.name} {index}"] = R @ v + np.cross(r, R @ w), R @ w
             entries.append(f"{joint.name} {index}")
         ways[joint.child] = (*ways[joint.parent], *entries)
         q = start.get(joint.name, 0.0)
-        frames[joint.child] = (R, r + R @ np.array(joint.axis) * q) if joint.kind == "prismatic" else (R, r)
-        if joint.kind in {"revolute", "continuous"}:
-            frames[joint.child] = R @ _turned(np.array(joint.axis), q), r
+        if joint.kind in AXIAL:
+            ((v, w),) = _twists(joint)
+            R, r = R @ _turned(np.array(joint.axis), q) if w.any() else R, r + R @ v * q
+        frames[joint.child] = R, r
     column = {name: index for index, name in enumerate(columns)}
     # parts that move by themselves: those that hang on the world, unless joints mimic others, perhaps of another part
     mimics = any(joint.mimic for joint in robot.joints.values())
@@ -232,7 +232,7 @@ def mobility_of(robot: Robot, start: Mapping[str, float]) -> Mobility:
         M = masses[first[ways[base][0]]]
         M[np.ix_(where, where)] += body.m * moved.T @ moved + w.T @ (R @ body.inertia @ R.T) @ w
     for name, joint in robot.joints.items():
-        for index in range(len(_axes(joint)) if joint.rotor else 0):
+        for index in range(len(_twists(joint)) if joint.rotor else 0):
             at = local[f"{name} {index}"]
             masses[first[f"{name} {index}"]][at, at] += joint.rotor
     # rates that follow others, q_t = G r_t: inverse of G^T M G, seen from the axes
@@ -245,17 +245,16 @@ def mobility_of(robot: Robot, start: Mapping[str, float]) -> Mobility:
     return Mobility(column, columns, ways, frames, follow, tuple(blocks))
 
 
-def _axes(joint: RobotJoint) -> list[tuple[bool, Array]]:
-    """Return the motions of a joint: whether each turns, and its direction in the joint's frame."""
-    axis = np.array(joint.axis)
-    if joint.kind in {"revolute", "continuous"}:
-        return [(True, axis)]
-    if joint.kind == "prismatic":
-        return [(False, axis)]
+def _twists(joint: RobotJoint) -> list[tuple[Array, Array]]:
+    """Return the motions of a joint: velocity and angular velocity per rate of each, in the joint's frame."""
+    axis, still = np.array(joint.axis), np.zeros(3)
+    if joint.kind in AXIAL:
+        sliding = joint.kind == "prismatic"
+        return [(axis if sliding else joint.advance * axis, still if sliding else axis)]
     if joint.kind == "planar":
-        return [(True, axis), *((False, row) for row in np.linalg.svd(axis[None])[2][1:])]
-    ways = {"floating": (False, True), "ball": (True,)}.get(joint.kind, ())
-    return [(turning, row) for turning in ways for row in np.eye(3)]
+        return [(still, axis), *((row, still) for row in np.linalg.svd(axis[None])[2][1:])]
+    sliding_ways = [(row, still) for row in np.eye(3)] if joint.kind == "floating" else []
+    return [*sliding_ways, *((still, row) for row in np.eye(3) if joint.kind in {"floating", "ball"})]
 
 
 def _turned(n: Array, angle: float) -> Array:

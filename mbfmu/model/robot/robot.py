@@ -11,8 +11,8 @@ from mbfmu.model.component import Component
 from mbfmu.model.source import SourceText
 
 Array = npt.NDArray[np.float64]
-KINDS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "ball")
-AXIAL = ("revolute", "continuous", "prismatic")
+KINDS = ("revolute", "continuous", "prismatic", "screw", "fixed", "floating", "planar", "ball")
+AXIAL = ("revolute", "continuous", "prismatic", "screw")
 """Kinds of joints that move along or about one axis."""
 DUST = 1e-15
 """Magnitude of a negative moment of inertia, kg.m2, up to which it counts as rounding."""
@@ -164,6 +164,7 @@ class RobotJoint:
             latter, resolved in the joint's frame; empty: zero.
         guessed: whether the start is only where the search for closed loops begins.
         driven: whether its effort is an input.
+        advance: of a screw, m for each rad.
     """
 
     name: str
@@ -184,6 +185,7 @@ class RobotJoint:
     rate: tuple[float, ...] = ()
     guessed: bool = False
     driven: bool = True
+    advance: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbfmu.errors import ModelError, UnknownNameError, first_of, nearest
+from mbfmu.model.robot.assembly import quaternion
 from mbfmu.model.robot.lending import coupled, moving_mass
 from mbfmu.model.robot.robot import AXIAL, Limit, Origin, Robot, RobotJoint, RobotLink
 from mbfmu.model.robot_options import RobotOptions
@@ -66,17 +67,41 @@ def based(robot: Robot, base: str) -> Robot:
             carried.add(joint.child)
     m = sum(robot.links[name].m for name in carried)
     if base == "floating" and (m or not floating):
-        ground, name = unlike("world", robot.links), unlike("root_joint", robot.joints)
-        still = RobotLink(ground, root.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
-        joint = RobotJoint(
-            name, root.line, "floating", ground, root.name, Origin(), (1.0, 0.0, 0.0), 0.0, 0.0, Limit(), None
-        )
-        links, joints = {ground: still, **robot.links}, {name: joint, **robot.joints}
-        return replace(robot, links=links, joints=joints, root=ground)
+        return _on_ground(robot, "floating", Origin())
     if m:
         message = f"the root link '{root.name}' ({m:g} kg with what is fixed to it) is fixed to the world: "
         return replace(robot, notices=(*robot.notices, f"{message}--floating frees it, --fixed says that it is meant"))
     return robot
+
+
+def placed(robot: Robot, place: Origin) -> Robot:
+    """Return a robot that stands elsewhere in the world; where it floats, there it starts.
+
+    Args:
+        robot: the robot.
+        place: pose of its root link in the world.
+    """
+    root, P = robot.links[robot.root], place.matrix
+    leaving = [joint for joint in robot.joints.values() if joint.parent == root.name]
+    if root.massive or root.visuals or robot.loops or any(joint.kind != "floating" for joint in leaving):
+        return _on_ground(robot, "fixed", place)
+    moved = {}
+    for joint in leaving:
+        at = joint.origin.matrix
+        S = np.linalg.inv(at) @ P @ at
+        start = (*(float(item) for item in S[:3, 3]), *quaternion(S[:3, :3]))
+        moved[joint.name] = replace(joint, start=start)
+    return replace(robot, joints={**robot.joints, **moved})
+
+
+def _on_ground(robot: Robot, kind: str, place: Origin) -> Robot:
+    """Return a robot whose root is carried by a joint of a kind, called root_joint, which stands in the world."""
+    root = robot.links[robot.root]
+    ground, name = unlike("world", robot.links), unlike("root_joint", robot.joints)
+    still = RobotLink(ground, root.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
+    joint = RobotJoint(name, root.line, kind, ground, root.name, place, (1.0, 0.0, 0.0), 0.0, 0.0, Limit(), None)
+    links, joints = {ground: still, **robot.links}, {name: joint, **robot.joints}
+    return replace(robot, links=links, joints=joints, root=ground)
 
 
 def unlike(name: str, taken: Mapping[str, object]) -> str:

@@ -13,7 +13,7 @@ OFF = {"", "0", "false"}
 LOOP = "closes a loop, which is not read yet: remove it, and add the joint in a TOML file that takes this robot"
 PLUGIN = re.compile(
     r"mimic|underactuat|disable_?link|harness|gearbox|linkage|closed_?loop|detachable|buoyancy|hydrodynamic|lift_?drag|"
-    r"aerodynamic|spring|damper|gravity_?comp"
+    r"aerodynamic|spring|damper|gravity_?comp|wind_?(effect|plugin)"
 )
 """Names of programs of Gazebo, in lower case, that join bodies or load them without a command."""
 
@@ -83,7 +83,8 @@ def left_out(
         reader: reader of attributes.
         element: the element around them.
         read: tags of the children that are read.
-        rules: rules of others by tag, by prefix with its colon, or by a colon for all other prefixes.
+        rules: rules of others by tag, by prefix with its colon, by a colon for all other prefixes, or by nothing for
+            all others.
 
     Raises:
         ModelError: another one changes the motion, or is unknown.
@@ -92,12 +93,10 @@ def left_out(
         if item.tag in read:
             continue
         prefix, colon, _ = item.tag.rpartition(":")
-        rule = rules.get(item.tag) or (rules.get(prefix + colon) or rules.get(colon) if colon else None)
-        if rule is None:
-            message = f"{shown(item)} is not known in a <{element.tag}> and could change the motion: remove it"
-            near = f"; {nearest(item.tag, read)}" if read else ""
-            raise reader.error(item, ModelError(message + near))
-        if message := rule(item):
+        rule = rules.get(item.tag) or (rules.get(prefix + colon) or rules.get(colon) if colon else rules.get(""))
+        near = f"; {nearest(item.tag, read)}" if read else ""
+        unknown = f"is not known in a <{element.tag}> and could change the motion: remove it{near}"
+        if message := rule(item) if rule else unknown:
             raise reader.error(item, ModelError(f"{shown(item)} {message}"))
         yield item
 

@@ -80,7 +80,9 @@ def _found(reader: Texts, element: XmlElement, uri: str, options: RobotOptions, 
     name, _, inner = rest.partition("/")
     where = f"name its folder with --package {name}=FOLDER, or the folder around it in {PATHS[0]}"
     folders: Iterator[Path] = iter(())
-    if scheme in {"model", "package"}:
+    if scheme in {"http", "https"}:
+        where = "nothing is fetched from the network: download it, write model://NAME, and give --package NAME=FOLDER"
+    elif scheme in {"model", "package"}:
         folders = (folder / inner for folder in _folders(name, main, options))
     elif scheme == "file":
         folders, where = iter([here / rest, main.parent / rest]), "it is sought beside the file"

@@ -9,33 +9,31 @@ from pathlib import Path
 import numpy as np
 
 from mbfmu.errors import (
-    AxisError,
     MbfmuError,
     ModelError,
     NameInUseError,
     UnknownNameError,
-    ValueRangeError,
     first_of,
     nearest,
 )
-from mbfmu.model.forces.stop import NO_LIMIT
-from mbfmu.model.physical import inertia_matrix
 from mbfmu.model.robot.assembly import axis_angle
 from mbfmu.model.robot.loops import held, looped, unique
-from mbfmu.model.robot.robot import Array, Limit, Mimic, Origin, Robot, RobotJoint, RobotLink, RobotLoop, Visual
+from mbfmu.model.robot.robot import Array, Limit, Origin, Robot, RobotJoint, RobotLink, RobotLoop, Visual
 from mbfmu.model.robot.tree import check_mimics, eased, mended, outward, unlike
 from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.robot_options import RobotOptions
+from mbfmu.model.sdf.axes import pitch_of, with_axis
+from mbfmu.model.sdf.inertials import inertial_of
 from mbfmu.model.sdf.poses import MODEL, WORLD, Poses, own_pose
 from mbfmu.model.sdf.scene import Scene, scene_of
-from mbfmu.model.sdf.texts import INFINITE, Texts
+from mbfmu.model.sdf.texts import Texts
 from mbfmu.model.sdf.unread import unread
 from mbfmu.model.source import SourceText
 
 MOST = 5_000
 """Largest number of links of a model."""
-KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "fixed": "fixed", "ball": "ball",
-         "universal": "revolute", "revolute2": "revolute"}  # fmt: skip
+KINDS = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic", "screw": "screw",
+         "fixed": "fixed", "ball": "ball", "universal": "revolute", "revolute2": "revolute"}  # fmt: skip
 """Kind of a robot's joint for each type; the last two are two such joints."""
 DOUBLE = ("universal", "revolute2")
 SHAPES = {"box": (("size", 3),), "sphere": (("radius", 1),), "cylinder": (("radius", 1), ("length", 1)),
@@ -180,25 +178,12 @@ class _Model:
         """Return a link; one without <inertial> has 1 kg and 1 kg.m2, as the format has it."""
         reader = self.reader
         visuals, unseen = self.visuals(name, element, poses)
-        inertial = reader.one(element, "inertial")
-        if inertial.attributes.get("auto", "false").lower() in {"true", "1"}:
-            message = f"link '{name}': <inertial auto=\"true\"> is not computed: give mass and inertia"
-            raise reader.error(inertial, ModelError(message))
         if not any(element.all("inertial")) and name not in self.scene.still:
             notices.append(f"link '{name}' has no <inertial>: 1 kg and 1 kg.m2, as SDF says")
-        m = reader.value(inertial, "mass", "1", least=0.0)
-        tensor = reader.one(inertial, "inertia")
-        moments = [reader.values(tensor, key, "1", 1)[0] for key in ("ixx", "iyy", "izz")]
-        inertia = inertia_matrix(moments, [reader.values(tensor, key, "0", 1)[0] for key in ("ixy", "ixz", "iyz")])
-        if min(moments) < 0:
-            message = f"link '{name}': <inertia> has a moment of {min(moments):g}: it must be at least 0"
-            raise reader.error(tensor, ValueRangeError(message))
-        pose = poses.in_frame(inertial, name)
-        R = pose[:3, :3]
-        turned = R @ inertia @ R.T if np.abs(R - np.eye(3)).max() else inertia
-        r = tuple(float(item) for item in pose[:3, 3])
+        share = inertial_of(reader, element, name, poses)
+        r = tuple(float(item) for item in share.r)
         floats = not reader.flag(element, "gravity", True)
-        return RobotLink(name, element.line, m, r, (turned + turned.T) / 2, visuals, unseen, floats)
+        return RobotLink(name, element.line, share.m, r, share.I, visuals, unseen, floats)
 
     def placed(self, poses: Poses) -> Array:
         """Return the pose of the model in the world, shape (4, 4); it may be stated for one of the model's frames.
@@ -245,80 +230,13 @@ class _Model:
             end = child if last and plain else unlike(f"{child}_part{index + 1}", taken)
             label = name if steps == 1 else f"{name}_{index + 1}"
             part = _bare(label, line, KINDS[kind], parent, end, before)
-            yield self.axis(part, element, "axis" if index == 0 else "axis2", at, poses) if moves else part
+            if kind == "screw":
+                part = replace(part, advance=pitch_of(reader, element) / (2 * math.pi))
+            tag = "axis" if index == 0 else "axis2"
+            yield with_axis(reader, part, element, tag, at, poses) if moves else part
             parent, before = end, np.eye(4)
         if not plain:
             yield _bare(unlike(f"{name}_end", taken), line, "fixed", parent, child, after)
-
-    def axis(self, joint: RobotJoint, element: XmlElement, tag: str, at: Array, poses: Poses) -> RobotJoint:
-        """Return a joint with what its <axis> says.
-
-        Args:
-            joint: the joint.
-            element: its element.
-            tag: ``axis`` or ``axis2``.
-            at: pose of the joint in the frame of the model.
-            poses: poses by name.
-        """
-        reader = self.reader
-        axis = reader.one(element, tag)
-        way = reader.one(axis, "xyz")
-        n = np.array(reader.values(axis, "xyz", "0 0 1", 3))
-        length = float(np.linalg.norm(n))
-        if length < 1e-14:
-            raise reader.error(way, AxisError(f"joint '{joint.name}': the axis has no direction"))
-        frame = way.attributes.get("expressed_in", "")
-        if frame:
-            n = at[:3, :3].T @ poses.of(frame, way)[:3, :3] @ n
-        limit, dynamics = reader.one(axis, "limit"), reader.one(axis, "dynamics")
-        effort, velocity = (reader.value(limit, key, "inf") for key in ("effort", "velocity"))
-        x, y, z = (float(item) for item in n / length)
-        return replace(
-            joint,
-            axis=(x, y, z),
-            damping=reader.value(dynamics, "damping", "0", least=0.0),
-            friction=reader.value(dynamics, "friction", "0", least=0.0),
-            stiffness=reader.value(dynamics, "spring_stiffness", "0", least=0.0),
-            rest=reader.value(dynamics, "spring_reference", "0"),
-            limit=Limit(
-                *self.bounds(joint, limit),
-                effort=effort if 0 < effort < INFINITE else 0.0,
-                velocity=velocity if 0 < velocity < INFINITE else 0.0,
-            ),
-            mimic=self.mimic(axis) or self.mimic_of_drake(element),
-            rotor=reader.value(element, "drake:rotor_inertia", "0", least=0.0)
-            * reader.value(element, "drake:gear_ratio", "1") ** 2,
-            start=(begun,) if (begun := reader.value(axis, "initial_position", "0")) else (),
-        )
-
-    def bounds(self, joint: RobotJoint, limit: XmlElement) -> tuple[float | None, float | None]:
-        """Return least and greatest coordinate of a joint; None if it has neither."""
-        lower, upper = self.reader.value(limit, "lower", "-inf"), self.reader.value(limit, "upper", "inf")
-        if joint.kind == "continuous" or (lower <= -INFINITE and upper >= INFINITE):
-            return None, None
-        if lower > upper:
-            message = f"joint '{joint.name}': its lower limit {lower:g} is above its upper limit {upper:g}"
-            raise self.reader.error(limit, ValueRangeError(message))
-        return max(lower, -NO_LIMIT), min(upper, NO_LIMIT)
-
-    def mimic(self, axis: XmlElement) -> Mimic | None:
-        """Return the rule of a joint that follows another: ``multiplier (other - reference) + offset``."""
-        if not any(axis.all("mimic")):
-            return None
-        item = self.reader.one(axis, "mimic")
-        ratio, offset, reference = (
-            self.reader.values(item, key, default, 1)[0]
-            for key, default in (("multiplier", "1"), ("offset", "0"), ("reference", "0"))
-        )
-        return Mimic(self.reader.name(item, "joint"), ratio, offset - ratio * reference, item.line)
-
-    def mimic_of_drake(self, joint: XmlElement) -> Mimic | None:
-        """Return the rule of a joint that follows another, as an element of Drake's states it."""
-        if not any(joint.all("drake:mimic")):
-            return None
-        item = self.reader.one(joint, "drake:mimic")
-        ratio, offset = self.reader.number(item, "multiplier", "1"), self.reader.number(item, "offset", "0")
-        return Mimic(self.reader.name(item, "joint"), ratio, offset, item.line)
 
     def roots(
         self, names: list[str], poses: Poses, placed: Array, taken: Mapping[str, object]

@@ -15,14 +15,24 @@ READ = {
     "link": {"pose", "inertial", "visual", "gravity"},
     "inertial": {"pose", "mass", "inertia"},
     "inertia": {"ixx", "ixy", "ixz", "iyy", "iyz", "izz"},
-    "joint": {"pose", "parent", "child", "axis", "axis2", "drake:mimic", "drake:rotor_inertia", "drake:gear_ratio"},
+    "joint": {
+        "pose",
+        "parent",
+        "child",
+        "axis",
+        "axis2",
+        "screw_thread_pitch",
+        "thread_pitch",
+        "drake:mimic",
+        "drake:rotor_inertia",
+        "drake:gear_ratio",
+    },
     "axis": {"xyz", "limit", "dynamics", "use_parent_model_frame", "mimic", "initial_position"},
     "mimic": {"multiplier", "offset", "reference"},
     "limit": {"lower", "upper", "effort", "velocity"},
     "dynamics": {"damping", "friction", "spring_reference", "spring_stiffness"},
 }
 """Elements that are read, by the element they stand in."""
-WIND = "exposes bodies to wind, which is not modelled: remove it"
 FLUID = "adds the mass of a fluid, which is not modelled: remove it"
 MOTOR = "drives the joint by itself, which is not read: remove it"
 ROUND = "of a ball joint is not modelled, as it has no axis: remove it"
@@ -45,14 +55,12 @@ RULES: dict[str, dict[str, Rule]] = {
         "population": refused("stands for models that are not written out: write them out, or remove it"),
     },
     "model": {
-        **quiet("self_collide allow_auto_disable gripper drake:collision_filter_group"),
+        **quiet("self_collide allow_auto_disable enable_wind gripper drake:collision_filter_group"),
         "plugin": plugin,
-        "enable_wind": unless_off(WIND),
     },
     "link": {
         **quiet("collision sensor projector audio_sink audio_source battery light particle_emitter self_collide "
-                "contact drake:proximity_properties"),
-        "enable_wind": unless_off(WIND),
+                "contact enable_wind drake:proximity_properties"),
         "kinematic": unless_off("moves a link by itself, which is not read: remove it"),
         "must_be_base_link": unless_off("frees a link, which is not read: remove it, and its joint to the world"),
         "velocity_decay": unless_zero("slows a link down, which is not modelled: set it to 0"),
@@ -60,10 +68,10 @@ RULES: dict[str, dict[str, Rule]] = {
     },
     "inertial": {
         "fluid_added_mass": unless_zero(FLUID),
-        "density": refused("is for an inertia that is computed, which is not read: give mass and inertia"),
+        **quiet("density auto_inertia_params"),
     },
     "joint": {
-        **quiet("sensor provide_feedback drake:controller_gains gearbox_ratio gearbox_reference_body thread_pitch"),
+        **quiet("sensor provide_feedback drake:controller_gains gearbox_ratio gearbox_reference_body"),
         "physics": _driving,
     },
     "axis": {},

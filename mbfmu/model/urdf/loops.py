@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mbfmu.errors import UnknownNameError, nearest
-from mbfmu.model.forces import Bushing, SpringDamper
+from mbfmu.model.forces import AffineThruster, Bushing, SpringDamper
+from mbfmu.model.forces.stop import NO_LIMIT
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.loops import CLOSING
 from mbfmu.model.robot.robot import AXIAL, Array, Limit, Origin, RobotForce, RobotJoint, RobotLink, RobotLoop
@@ -66,7 +67,8 @@ class LoopReader:
                 yield self._gazebo(element)
 
     def forces(self) -> Iterator[RobotForce]:
-        """Yield the springs and dampers between links."""
+        """Yield the springs and dampers between links, and the propellers."""
+        yield from self._propellers()
         for index, element in enumerate(self.root.all(BUSHING), 1):
             names = "frameA frameC force_stiffness force_damping torque_stiffness torque_damping"
             a, b, *numbers = self._parts(element, names, "drake:bushing_")
@@ -82,6 +84,27 @@ class LoopReader:
             length, c_line, d_line = (self.reader.number(item, "value", "", least=0.0) for item in rest[2:])
             spring = SpringDamper("spring", c=c_line, s_unstretched=length, d=d_line)
             yield RobotForce(f"line_{index}", element.line, (self.link(a), self.link(b)), (first, second), (spring,))
+
+    def _propellers(self) -> Iterator[RobotForce]:
+        """Yield the propellers of older files of Drake: a force and a torque along an axis, by an input."""
+        reader = self.reader
+        for element in self.root.all("force_element"):
+            list(left_out(reader, element, {"propellor"}, {}))
+            item, name = reader.one(element, "propellor"), reader.name(element)
+            list(left_out(reader, item, {"parent", "origin", "axis"}, {}))
+            thrust, moment = (reader.number(item, f"scale_factor_{key}", "0") for key in ("thrust", "moment"))
+            limits = {
+                key: reader.number(item, attribute, str(default))
+                for key, attribute, default in (
+                    ("u_least", "lower_limit", -NO_LIMIT),
+                    ("u_greatest", "upper_limit", NO_LIMIT),
+                )
+            }
+            n = reader.direction(reader.one(item, "axis"), "xyz", "1 0 0", f"propellor '{name}'")
+            link, at = self.link(reader.one(item, "parent"), "link"), pose_of(reader, reader.one(item, "origin"))
+            force, torque = (tuple(scale * x for x in n) for scale in (thrust, moment))
+            thruster = AffineThruster("thruster", force=force, torque=torque, **limits)
+            yield RobotForce(name, element.line, (link, link), (at, at), (thruster,))
 
     def _parts(self, element: XmlElement, names: str, prefix: str = "") -> list[XmlElement]:
         """Return the children of an element whose tags have its own, or a prefix, in front; others are rejected."""
@@ -113,7 +136,7 @@ class LoopReader:
         list(left_out(reader, limit, {"lower", "upper"}, quiet("effort velocity")))
         list(left_out(reader, dynamics, {"damping", "friction"}, {}))
         a, b = (self.known(item, item.text) for item in (reader.one(element, tag) for tag in ("parent", "child")))
-        x, y, z, *angles = _texts(reader, reader.one(element, "pose"), "0 0 0 0 0 0")
+        x, y, z, *angles = texts(reader, reader.one(element, "pose"), "0 0 0 0 0 0")
         end = Origin((x, y, z), (angles[0], angles[1], angles[2]))
         n: tuple[float, ...] = (1.0, 0.0, 0.0)
         if kind in AXIAL:
@@ -125,8 +148,8 @@ class LoopReader:
         loop = closing(name, element.line, kind, (a, b), [Origin.of(seen[:3, 3], seen[:3, :3]), end], n)
         if kind not in AXIAL:
             return loop
-        damping, friction = (_texts(reader, reader.one(dynamics, tag), "0")[0] for tag in ("damping", "friction"))
-        bounds = [_texts(reader, reader.one(limit, tag), "1e16")[0] for tag in ("lower", "upper")]
+        damping, friction = (texts(reader, reader.one(dynamics, tag), "0")[0] for tag in ("damping", "friction"))
+        bounds = [texts(reader, reader.one(limit, tag), "1e16")[0] for tag in ("lower", "upper")]
         held = Limit(*bounds) if max(map(abs, bounds)) < ENDLESS else Limit()
         return replace(loop, joint=replace(loop.joint, damping=damping, friction=friction, limit=held))
 
@@ -186,7 +209,8 @@ def closing(
     return RobotLoop(joint, second)
 
 
-def _texts(reader: Attributes, element: XmlElement, default: str) -> tuple[float, ...]:
+def texts(reader: Attributes, element: XmlElement, default: str) -> tuple[float, ...]:
+    """Return the numbers in an element, as many as the default has, which stand where it is empty."""
     text = element.text or default
     return reader.parsed(element, f"<{element.tag}>{text}</{element.tag}>", text, len(default.split()))
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mbfmu.errors import (
     MbfmuError,
+    ModelError,
     NameInUseError,
     UnknownNameError,
     ValueRangeError,
@@ -19,11 +20,12 @@ from mbfmu.model.physical import inertia_matrix
 from mbfmu.model.robot.attributes import Attributes
 from mbfmu.model.robot.loops import held, looped, unique
 from mbfmu.model.robot.robot import AXIAL, DUST, Limit, Mimic, Origin, Robot, RobotJoint, RobotLink, Visual
-from mbfmu.model.robot.tree import based, check_mimics, eased, mended, outward, root_of
+from mbfmu.model.robot.tree import based, check_mimics, eased, mended, outward, placed, root_of
 from mbfmu.model.robot.xml import XmlElement, elements_of
 from mbfmu.model.robot_options import RobotOptions
 from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.urdf.beside import beside
+from mbfmu.model.urdf.gazebo import additions_of
 from mbfmu.model.urdf.loops import LoopReader, pose_of
 from mbfmu.model.urdf.unread import check_axes, unread, weightless
 from mbfmu.model.urdf.xacro import expanded, first_macro, left_over
@@ -34,6 +36,10 @@ MOST = 5_000
 """Largest number of links of a robot."""
 WORLD = "world"
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+KINDS = {**{kind: kind for kind in TYPES}, "spherical": "ball"}
+"""Kind of a joint by its type; that of Bullet is added to those of the format."""
+OLD = "joint_properties"
+"""Name of ``<dynamics>`` before ROS 1.0."""
 ROUNDED = 1e-9
 """Largest relative size of a negative moment of inertia that counts as rounding."""
 
@@ -103,25 +109,31 @@ def _robot(root: XmlElement, source: SourceText, choices: RobotOptions, path: Pa
     for name, rotor in reader.rotors(root, joints).items():
         if joints[name].kind in AXIAL:
             joints[name] = replace(joints[name], rotor=rotor)
-    stated = joints
+    more = additions_of(reader, root, joints)
+    stated = joints = dict(more.joints)
     first = root_of(links, joints, source, root.line)
     joints = outward(joints, first, source)
     check_mimics(links, joints, source)
     there, joints, more_links = beside(path, source, links, joints) if path else ([], joints, {})
     links |= more_links
-    more = LoopReader(reader, root, links, joints)
-    loops, forces = unique((*more.loops(), *there), joints, source), tuple(more.forces())
+    beyond = LoopReader(reader, root, links, joints)
+    loops, forces = unique((*beyond.loops(), *there), joints, source), tuple(beyond.forces())
+    if more.still:
+        loops, forces, joints = {}, (), {name: replace(item, kind="fixed", mimic=None) for name, item in joints.items()}
     joints, fixed = mended(links, joints, held(loops))
     unseen = (text for link in links.values() for text in link.unseen)
-    notices = (*_unused(reader, root, stated), *_unlimited(root, stated), *fixed, *unseen)
+    notices = (*_unused(reader, root, stated), *more.notices, *_unlimited(root, stated), *fixed, *unseen)
     robot = Robot(root.attributes.get("name", "robot"), source, links, joints, first, notices, forces=forces)
-    return based(eased(looped(robot, loops), choices), choices.base)
+    whole = based(eased(looped(robot, loops), choices), choices.base)
+    return placed(whole, more.place) if more.place else whole
 
 
 def _unused(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
     """Yield the elements that have no effect on the motion, if there are any."""
     if tags := Counter(unread(reader, root, joints)):
-        yield "not used: " + ", ".join(f"{count} <{tag}>" for tag, count in tags.most_common())
+        yield "not used: " + ", ".join(f"{count} {tag}" for tag, count in tags.most_common())
+    if old := [f"'{name}'" for item in root.all("joint") if any(item.all(OLD)) and (name := item.attributes["name"])]:
+        yield f"<{OLD}> is read as <dynamics>, its later name: {first_of(old)}"
 
 
 def _unlimited(root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
@@ -146,11 +158,12 @@ class _Reader(Attributes):
         if not any(element.all("inertial")):
             return RobotLink(name, element.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)), visuals, unseen)
         mass, tensor = self.one(inertial, "mass"), self.one(inertial, "inertia")
-        if missing := next((tag for tag in ("mass", "inertia") if not any(inertial.all(tag))), ""):
-            lack = f"link '{name}': its <inertial> has no <{missing}>: add one, or remove the <inertial>"
+        if not any(inertial.all("mass")):
+            lack = f"link '{name}': its <inertial> has no <mass>: add one, or remove the <inertial>"
             raise self.source.error(inertial.line, lack)
         m = self.number(mass, "value", "", least=0.0)
-        moments = [self.number(tensor, key, "") for key in ("ixx", "iyy", "izz")]
+        point = not any(inertial.all("inertia"))
+        moments = [self.number(tensor, key, "0" if point else "") for key in ("ixx", "iyy", "izz")]
         inertia = inertia_matrix(moments, [self.number(tensor, key, "0") for key in ("ixy", "ixz", "iyz")])
         if min(moments) < -max(ROUNDED * np.abs(inertia).max(), DUST):
             message = ValueRangeError(
@@ -168,9 +181,10 @@ class _Reader(Attributes):
 
     def joint(self, element: XmlElement, links: Mapping[str, RobotLink]) -> RobotJoint:
         name, kind = self.name(element), self.name(element, "type")
-        if kind not in TYPES:
+        if kind not in KINDS:
             message = UnknownNameError(f"joint '{name}': there is no type '{kind}'; {nearest(kind, TYPES)}")
             raise self.source.error(element.line, message)
+        kind = KINDS[kind]
         ends = {}
         for end in ("parent", "child"):
             item = self.one(element, end)
@@ -180,9 +194,13 @@ class _Reader(Attributes):
                     f"joint '{name}': there is no link '{ends[end]}'; {nearest(ends[end], links)}"
                 )
                 raise self.source.error(item.line, message)
-        axis, dynamics, limit = (self.one(element, tag) for tag in ("axis", "dynamics", "limit"))
-        fixed = kind == "fixed"  # whose axis may be zero
-        n = (1.0, 0.0, 0.0) if fixed else self.direction(axis, "xyz", "1 0 0", f"joint '{name}'")
+        old = any(element.all(OLD))
+        if old and any(element.all("dynamics")):
+            twice = f"joint '{name}': <{OLD}> is an older name of <dynamics>: remove one of them"
+            raise self.source.error(element.line, ModelError(twice))
+        axis, dynamics, limit = (self.one(element, tag) for tag in ("axis", OLD if old else "dynamics", "limit"))
+        free = kind in {"fixed", "floating", "ball"}  # whose axis may be zero
+        n = (1.0, 0.0, 0.0) if free else self.direction(axis, "xyz", "1 0 0", f"joint '{name}'")
         return RobotJoint(
             name,
             element.line,

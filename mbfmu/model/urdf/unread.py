@@ -1,5 +1,6 @@
 """Effects on the motion of the elements of a URDF that are not read, those of Gazebo and Drake among them."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from mbfmu.errors import ModelError
@@ -20,14 +21,15 @@ from mbfmu.model.robot.unread import (
     unless_zero,
 )
 from mbfmu.model.robot.xml import XmlElement
+from mbfmu.model.urdf.gazebo import tags_read
 
 READ = {
     "robot": {
         "link", "joint", "material", "loop_joint", "loop", "drake:ball_constraint", "drake:linear_bushing_rpy",
-        "drake:linear_spring_damper",
+        "drake:linear_spring_damper", "force_element",
     },
     "link": {"inertial", "visual"},
-    "joint": {"origin", "parent", "child", "axis", "dynamics", "limit", "mimic"},
+    "joint": {"origin", "parent", "child", "axis", "dynamics", "joint_properties", "limit", "mimic"},
     "inertial": {"origin", "mass", "inertia"},
 }  # fmt: skip
 """Elements that are read, by the element they stand in."""
@@ -37,6 +39,7 @@ ATTRIBUTES = {
     "inertia": ("ixx ixy ixz iyy iyz izz", ""),
     "axis": ("xyz", "rpy"),
     "dynamics": ("damping friction", "K D mu_coulomb mu_viscous"),
+    "joint_properties": ("damping friction", ""),
     "limit": (
         "lower upper effort velocity",
         "acceleration deceleration jerk drake:acceleration drake:jerk command_effort current gear_velocity k_velocity "
@@ -46,7 +49,14 @@ ATTRIBUTES = {
 }
 """Attributes that are read, and those that no reader of URDF takes, by the element."""
 TWINS = {"iyx": "ixy", "izx": "ixz", "izy": "iyz"}
-"""Moments of inertia that a file may repeat, and those that are read."""
+"""Products of inertia that a file may repeat, and those that are read, as all readers of URDF do."""
+SPRINGS = {"spring_stiffness", "spring_reference"}
+"""Attributes of SDF that may stand in the ``<dynamics>`` of a joint that has no spring."""
+MECHANICAL = re.compile(
+    "(?<![a-z])(joint|link|body|spring|damp|force|torque|mass|inerti|tendon|cable|rope|gravity|constrain|coupl|mimic|"
+    "loop|weld|stiff|frict|equality|actuator|motor|wrench|moment|load)"
+)
+"""Words of mechanics in the name of an element, in lower case."""
 FORCE = "loads bodies, which is not read: remove it, and add the force in a TOML file that takes this robot"
 DRIVEN = "moves a link by itself, which is not read: remove it"
 START = "sets a start value, which is not read: remove it, and give the start in a TOML file that takes this robot"
@@ -58,8 +68,8 @@ GAZEBO: dict[str, Rule] = {
         "selfCollide self_collide allow_auto_disable enable_wind laserRetro laser_retro visual collision sensor light "
         "projector audio_sink audio_source battery particle_emitter implicitSpringDamper implicit_spring_damper "
         "cfmDamping cfm_damping provideFeedback provide_feedback disableFixedJointLumping preserveFixedJoint stopCfm "
-        "stopErp stopKp stopKd fudgeFactor fudge_factor springReference canonicalBody gripper frame controller: "
-        "sensor: interface: ros"
+        "stopErp stopKp stopKd erp cfm fudgeFactor fudge_factor springReference canonicalBody gripper frame "
+        "controller: sensor: interface: ros"
     ),
     "joint:": refused(LOOP),
     "gearbox": refused(LOOP),
@@ -67,13 +77,13 @@ GAZEBO: dict[str, Rule] = {
     "gravity": harmless,
     "turnGravityOff": harmless,
     "kinematic": unless_off(DRIVEN),
-    "static": unless_off("holds the whole robot, which is not read: remove it, and fix the root link with --fixed"),
+    "static": unless_off("holds a link, which is not read: remove it, and make its joint fixed"),
     "dampingFactor": unless_zero(SLOWED),
     "velocity_decay": unless_zero(SLOWED),
     "springStiffness": unless_zero(FORCE),
     "initial_joint_position": unless_zero(START),
     "initialJointPosition": unless_zero(START),
-    "pose": unless_zero("places the robot, which is not read: remove it, and place the robot by the origin of a joint"),
+    "pose": unless_zero("places a link, which only the <origin> of a <joint> can: remove it"),
 }
 """Effects of elements in a ``<gazebo>``."""
 ROBOT: dict[str, Rule] = {
@@ -85,18 +95,17 @@ ROBOT: dict[str, Rule] = {
     "coupling": refused("couples joints, which is not read: remove it, and write <mimic> in a joint"),
     "drake:joint": refused("is a joint of a kind of Drake's, which is not read: remove it, and add it in a TOML file "
                            "that takes this robot"),
-    "force_element": refused(FORCE),
     "cable": refused(LOOP),
     "deformable": refused("is a body that bends, which is not read: remove it"),
     "reduced_deformable": refused("is a body that bends, which is not read: remove it"),
     "drake:": refused("is an element of Drake's that is not read: remove it"),
-    "inertial": refused("belongs in a <link>: move it there, or remove it"),
+    "inertial": harmless,
 }  # fmt: skip
 """Effects of elements in a robot."""
 LINK: dict[str, Rule] = {
     **quiet(
-        "collision sensor self_collision_checking self_filter collision_checking surface audio_source bullet verbose "
-        "xacro:"
+        "collision material sensor self_collision_checking self_filter collision_checking surface audio_source "
+        "bullet verbose xacro:"
     ),
     "contact": harmless,
     "gravity": harmless,
@@ -106,7 +115,6 @@ LINK: dict[str, Rule] = {
 """Effects of elements in a link."""
 JOINT: dict[str, Rule] = {
     **quiet("safety_controller calibration controller_gains drake:controller_gains hardwareInterface traits xacro:"),
-    "joint_properties": unless_zero("is read in no URDF: write <dynamics damping='...' friction='...'/> in its place"),
     "anchor": unless_zero("moves a joint, which only <origin> can: remove it"),
 }
 """Effects of elements in a joint."""
@@ -115,7 +123,7 @@ MASSES = {"settotalmass", "boundmass", "boundinertia", "inertiafromgeom"}
 
 
 def unread(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
-    """Yield the tags of the elements of a robot that are left out and change no motion, one for each element.
+    """Yield the elements and attributes of a robot that are left out and change no motion, as a notice shows them.
 
     Args:
         reader: reader of attributes.
@@ -128,8 +136,9 @@ def unread(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint
     rules: dict[str, Rule] = {
         **ROBOT,
         "gazebo": lambda item: _gazebo(reader, item, joints),
-        "ros2_control": lambda item: _control(item, joints),
+        "ros2_control": harmless,
         "mujoco": _mujoco,
+        "": _unknown,
     }
     turning = {id(item) for item in root.all("transmission") if any(rotor_inertias(item))}
     items = [item for item in left_out(reader, root, READ["robot"], rules) if id(item) not in turning]
@@ -139,20 +148,54 @@ def unread(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint
             items += left_out(reader, inertial, READ["inertial"], {})
     for joint in root.all("joint"):
         items += left_out(reader, joint, READ["joint"], JOINT)
-    yield from (item.tag for item in items)
+    known = rules.keys() | {"inertial"}
+    for item in items:
+        outside = " outside a <link>" if item.tag == "inertial" else ""
+        unknown = any(item is child for child in root.children) and item.tag not in known and ":" not in item.tag
+        yield f"<{item.tag}>{outside}{' that no format has' * unknown}"
     for owner in (*root.all("link"), *root.all("joint")):
         for item in (*owner.children, *(inner for each in owner.all("inertial") for inner in each.children)):
             if item.tag in ATTRIBUTES and item.tag in READ["joint"] | READ["inertial"]:
                 read, unused = (words.split() for words in ATTRIBUTES[item.tag])
-                unused += [key for key, twin in TWINS.items() if item.tag == "inertia" and _alike(item, key, twin)]
+                unused += [key for key in TWINS if item.tag == "inertia"]
+                if item.tag == "axis" and owner.attributes.get("type") in {"fixed", "floating"}:
+                    unused += [key for key in item.attributes if key not in read]
+                if item.tag == "dynamics" and not _stiff(item):
+                    unused += SPRINGS
                 check_attributes(reader, item, read, unused)
-                yield from (f"{item.tag} {key}" for key in item.attributes if key in unused)
+                yield from (f"<{item.tag} {key}>{_other(item, key)}" for key in item.attributes if key in unused)
 
 
-def _alike(element: XmlElement, key: str, twin: str) -> bool:
-    """Return whether two attributes of an element have one value, as numbers."""
-    texts = [element.attributes.get(name, "0").strip() for name in (key, twin)]
-    return all(map(NUMBER.fullmatch, texts)) and float(texts[0]) == float(texts[1])
+def _other(inertia: XmlElement, key: str) -> str:
+    """Return how a product of inertia that no reader takes differs from the one that all take; empty: they agree."""
+    texts = [inertia.attributes.get(name, "0").strip() for name in (key, TWINS.get(key, key))]
+    if texts[0] == texts[1] or (all(map(NUMBER.fullmatch, texts)) and float(texts[0]) == float(texts[1])):
+        return ""
+    return f" other than {TWINS[key]}"
+
+
+def _stiff(dynamics: XmlElement) -> bool:
+    """Return whether the attributes of SDF in a ``<dynamics>`` state a spring."""
+    text = dynamics.attributes.get("spring_stiffness", "0").strip()
+    return not NUMBER.fullmatch(text) or float(text) != 0
+
+
+def _unknown(element: XmlElement) -> str:
+    """Return what an element of a robot does that no format has: nothing, unless its names are those of mechanics.
+
+    Readers of URDF leave such elements out; programs of their own read them.
+    """
+    if MECHANICAL.search(re.sub("(?<=[a-z])(?=[A-Z])", "_", " ".join(_names(element))).lower()):
+        return "is not known in a <robot> and could change the motion: remove it"
+    return ""
+
+
+def _names(element: XmlElement) -> Iterator[str]:
+    yield element.tag
+    yield from element.attributes
+    yield from (element.attributes.get(key, "") for key in ("name", "type"))
+    for inner in element.children:
+        yield from _names(inner)
 
 
 def weightless(root: XmlElement) -> set[str]:
@@ -173,47 +216,13 @@ def rotor_inertias(transmission: XmlElement) -> Iterator[XmlElement]:
 
 def _gazebo(reader: Attributes, element: XmlElement, joints: Mapping[str, RobotJoint]) -> str:
     """Return what a ``<gazebo>`` does, which raises an error of its own where it changes the motion."""
-    rules: dict[str, Rule] = {**GAZEBO, "plugin": lambda item: _plugin(item, joints)}
-    list(left_out(reader, element, {"joint"}, rules))
+    list(left_out(reader, element, tags_read(element, joints), {**GAZEBO, "plugin": _plugin}))
     return ""
 
 
-def _plugin(element: XmlElement, joints: Mapping[str, RobotJoint]) -> str:
-    follower = next((item.text for item in element.all("mimicJoint")), "")
-    if not follower:
-        return plugin(element)
-    texts = {item.tag: item.text for item in element.children}
-    rule = (texts.get("joint", ""), texts.get("multiplier") or "1", texts.get("offset") or "0")
-    return "" if _follows(joints, follower, *rule) else _missing(follower, *rule)
-
-
-def _control(element: XmlElement, joints: Mapping[str, RobotJoint]) -> str:
-    """Return what a ``<ros2_control>`` does: nothing, unless it makes a joint follow one that it does not mimic."""
-    for joint in element.all("joint"):
-        texts = {item.attributes.get("name", ""): item.text for item in joint.all("param")}
-        follower = joint.attributes.get("name", "")
-        rule = (texts.get("mimic", ""), texts.get("multiplier") or "1", texts.get("offset") or "0")
-        if rule[0] and not _follows(joints, follower, *rule):
-            return _missing(follower, *rule)
-    return ""
-
-
-def _missing(follower: str, leader: str, multiplier: str, offset: str) -> str:
-    rule = f"<mimic joint='{leader}' multiplier='{multiplier}' offset='{offset}'/>"
-    return f"makes the joint '{follower}' follow another without a <mimic>: write {rule} in the joint, or remove it"
-
-
-def _follows(joints: Mapping[str, RobotJoint], follower: str, leader: str, multiplier: str, offset: str) -> bool:
-    """Return whether a joint mimics another by a rule, or cannot move at all."""
-    if follower not in joints or joints[follower].kind == "fixed":
-        return True
-    mimic = joints[follower].mimic
-    try:
-        return mimic is not None and (mimic.joint, mimic.multiplier, mimic.offset) == (
-            leader, float(multiplier), float(offset)
-        )  # fmt: skip
-    except ValueError:
-        return False
+def _plugin(element: XmlElement) -> str:
+    """Return what a program of Gazebo does, but for those that make a joint follow another, which are read."""
+    return "" if any(element.all("mimicJoint")) else plugin(element)
 
 
 def _mujoco(element: XmlElement) -> str:
