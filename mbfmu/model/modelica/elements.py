@@ -27,7 +27,7 @@ from mbfmu.model.forces import (
 )
 from mbfmu.model.forces.world import BETWEEN, RESOLVED
 from mbfmu.model.joints import Cylindrical, Distance, FreeMotion, Planar, Prismatic, Revolute, Spherical, Universal
-from mbfmu.model.modelica.library import HOUSING, MULTIBODY
+from mbfmu.model.modelica.library import HOUSING, MULTIBODY, SAME_AXIS
 from mbfmu.model.modelica.values import Values, joined, text
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, World
 from mbfmu.model.robot.assembly import axis_angle, quaternion
@@ -168,9 +168,14 @@ def sequence(axes: Array, angles: Array) -> Array:
     for axis, angle in zip(axes, angles, strict=True):
         if axis not in {1, 2, 3}:
             raise ModelError(f"a sequence of axes has 1, 2 and 3, not {axis:g}")
-        k = np.cross(np.eye(3), np.eye(3)[int(axis) - 1])
-        R = R @ (np.eye(3) + math.sin(angle) * k + (1 - math.cos(angle)) * k @ k)
+        R = R @ turned(np.eye(3)[int(axis) - 1], angle)
     return R
+
+
+def turned(n: Array, angle: float) -> Array:
+    """Return the rotation matrix of an angle (rad) about a direction of length 1, shape (3, 3)."""
+    k = np.cross(np.eye(3), n)
+    return np.eye(3) + math.sin(angle) * k + (1 - math.cos(angle)) * k @ k
 
 
 def two_axes(x: Array, y: Array, name: str) -> Array:
@@ -259,17 +264,42 @@ def _cylinder(e: ModelicaComponent, name: str) -> Component:
     return _solid(e, name, f"{mo} - {mi}", moments, R)
 
 
-def _rotation(e: ModelicaComponent, name: str) -> Component:
+def _turn(e: ModelicaComponent) -> tuple[tuple[float, ...], Value]:
+    """Return axis and angle (rad) of a fixed rotation."""
     kind = e.full("rotationType")
-    n, angle = (0.0, 0.0, 1.0), 0.0  # type: tuple[float, ...], Value
     if kind == "RotationAxis":
-        n, turn = e.direction("n"), e.value("angle")
-        angle = f"deg({turn})" if isinstance(turn, str) else math.radians(turn)
-    elif kind == "TwoAxesVectors":
-        n, angle = axis_angle(two_axes(e.numbers("n_x"), e.numbers("n_y"), e.name))
-    else:
-        n, angle = axis_angle(sequence(e.numbers("sequence"), np.radians(e.numbers("angles"))))
+        turn = e.value("angle")
+        return e.direction("n"), f"deg({turn})" if isinstance(turn, str) else math.radians(turn)
+    if kind == "TwoAxesVectors":
+        return axis_angle(two_axes(e.numbers("n_x"), e.numbers("n_y"), e.name))
+    return axis_angle(sequence(e.numbers("sequence"), np.radians(e.numbers("angles"))))
+
+
+def rotation_matrix(e: ModelicaComponent) -> Array:
+    """Return the rotation matrix of a fixed rotation, as numbers, shape (3, 3)."""
+    kind = e.full("rotationType")
+    if kind == "TwoAxesVectors":
+        return two_axes(e.numbers("n_x"), e.numbers("n_y"), e.name)
+    if kind == "RotationAxis":
+        return turned(unit(e.numbers("n"), f"{e.name}.n"), math.radians(e.number("angle")))
+    return sequence(e.numbers("sequence"), np.radians(e.numbers("angles")))
+
+
+def _rotation(e: ModelicaComponent, name: str) -> Component:
+    n, angle = _turn(e)
     return FixedRotation(name, r=e.vector("r"), n=n, angle=angle)
+
+
+def _same_axis(e: ModelicaComponent, name: str) -> Component:
+    """Return the rotation by the least angle that takes an axis in frame_b to where it is in frame_a."""
+    n_a, n_b = (unit(e.numbers(label), f"{e.name}.{label}") for label in ("n_a", "n_b"))
+    across = np.cross(n_b, n_a)
+    if np.linalg.norm(across) < 1e-9 and n_a @ n_b > 0:
+        return FixedTranslation(name)
+    aside = np.cross(n_a, np.eye(3)[int(np.argmin(abs(n_a)))])
+    n = unit(across if np.linalg.norm(across) >= 1e-9 else aside, e.name)
+    angle = math.atan2(float(np.linalg.norm(across)), float(n_a @ n_b))
+    return FixedRotation(name, n=tuple(float(item) for item in n), angle=angle)
 
 
 def _relative(e: ModelicaComponent) -> dict[str, Any]:
@@ -301,8 +331,8 @@ def _scalar_starts(e: ModelicaComponent, name: str) -> Component:
 
 
 def _distance(e: ModelicaComponent, name: str) -> Component:
-    if e.number("m") or e.flag("computeRodLength"):
-        raise ModelError(f"'{e.name}': a rod with mass, or whose length its start decides, is not read")
+    if e.number("m"):
+        raise ModelError(f"'{e.name}': a rod with mass is not read; leave m = 0, and give it a body")
     return Distance(name, l=e.value("rodLength"))
 
 
@@ -350,6 +380,7 @@ ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
     f"{MULTIBODY}.Parts.Fixed": lambda e, name: FixedTranslation(name, r=e.vector("r")),
     f"{MULTIBODY}.Parts.FixedTranslation": lambda e, name: FixedTranslation(name, r=e.vector("r")),
     f"{MULTIBODY}.Parts.FixedRotation": _rotation,
+    SAME_AXIS: _same_axis,
     f"{MULTIBODY}.Parts.Body": _body,
     f"{MULTIBODY}.Parts.BodyShape": _shape,
     f"{MULTIBODY}.Parts.BodyBox": _box,

@@ -7,21 +7,24 @@ from mbfmu.model.modelica.one_dimensional import ONE_DIMENSIONAL
 MULTIBODY = "Modelica.Mechanics.MultiBody"
 HOUSING = f"{MULTIBODY}.Parts.Housing"
 """Frame that a part of a drive train stands on, which must not move."""
+SAME_AXIS = f"{MULTIBODY}.Joints.Internal.SameAxis"
+"""Part of an assembly of joints that turns the axis of its revolute joints to where frame_b has it."""
 SEEN = {
     "Boolean": (
         "animation animateSphere showMass enableAnimation animateWorld animateGravity animateGround axisShowLabels "
-        "enforceStates useQuaternions driveTrainMechanics3D useHeatPort animate extraLine enableAssert"
+        "enforceStates useQuaternions driveTrainMechanics3D useHeatPort animate extraLine enableAssert "
+        "showUniversalAxes checkTotalPower kinematicConstraint"
     ),
-    "String": "shapeType label1 label2",
+    "String": "shapeType label1 label2 rodShapeType",
     "Integer[3]": (
         "color sphereColor cylinderColor boxColor massColor arrowColor color_a color_b axisColor_x axisColor_y "
-        "axisColor_z gravityArrowColor gravitySphereColor groundColor sequence_angleStates"
+        "axisColor_z gravityArrowColor gravitySphereColor groundColor sequence_angleStates rodColor rod1Color rod2Color"
     ),
     "Real": (
         "specularCoefficient extra sphereDiameter cylinderDiameter cylinderLength boxHeight boxWidth axisLength "
         "axisDiameter gravityArrowLength gravityArrowDiameter gravitySphereDiameter groundLength_u groundLength_v "
         "defaultN_to_m defaultNm_to_m s_small lengthFraction massDiameter numberOfWindings width coilWidth length "
-        "height widthOfCoil diameter_a length_a diameter_b length_b phi_nominal s_nominal zPosition N_to_m Nm_to_m"
+        "height widthOfCoil rodDiameter rodWidth rodHeight rodExtra rod1Diameter rod2Diameter diameter_a length_a diameter_b length_b phi_nominal s_nominal zPosition N_to_m Nm_to_m"
     ),
     "Real[3]": "lengthDirection widthDirection boxWidthDirection r_shape gravityArrowTail groundAxis_u",
     "StateSelect": "stateSelect",
@@ -120,6 +123,7 @@ CLASSES = {
         "parameter Real n_y[3]={0,1,0}; parameter Integer sequence[3]={1,2,3}; parameter Real angles[3]={0,0,0}; ",
         BOTH,
     ),
+    SAME_AXIS: Class("parameter Real n_a[3]; parameter Real n_b[3]; ", BOTH),
     f"{MULTIBODY}.Parts.Body": Class(INERTIA + ABSOLUTE, ("frame_a",), *MOVING),
     f"{MULTIBODY}.Parts.BodyShape": Class("parameter Real r[3]; " + INERTIA + ABSOLUTE, BOTH, *MOVING),
     f"{MULTIBODY}.Parts.BodyBox": Class(

@@ -38,7 +38,7 @@ class Ports:
         kind = self.kinds.get(name, "")
         if port in {"heatPort", *CLASSES.get(kind, Class()).heated}:
             return "heat port"
-        if port in CLASSES.get(kind, Class()).frames:
+        if port in CLASSES.get(kind, Class()).frames or port.startswith("frame_"):
             return "frame"
         if not kind:
             return ""

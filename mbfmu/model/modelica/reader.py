@@ -14,6 +14,7 @@ from mbfmu.model.expression import Expression
 from mbfmu.model.forces import PointGravity, WorldTorque
 from mbfmu.model.joints import FreeMotion, Joint
 from mbfmu.model.modelica import planar, planar_elements
+from mbfmu.model.modelica.assemblies import StartPoses, measure, shortened
 from mbfmu.model.modelica.chains import KINDS, Chains
 from mbfmu.model.modelica.compiler import flat_model, plain
 from mbfmu.model.modelica.connections import connected, entries, equal, sets_of
@@ -104,12 +105,20 @@ class _Flat:
             for name, item in self.variables.items()
             if name.endswith(f".{TAG}")
         }
-        self.made_of = {name.removesuffix(f".{MADE_OF}") for name in self.variables if name.endswith(f".{MADE_OF}")}
+        made_of = {
+            name.removesuffix(f".{MADE_OF}"): item["binding"]["Literal"]["value"]["String"]
+            for name, item in self.variables.items()
+            if name.endswith(f".{MADE_OF}")
+        }
+        self.made_of = set(made_of)
+        self.stubs = set(self.kinds)
+        """Names of the components whose equations say nothing."""
+        self.kinds = shortened(self.kinds, made_of, connected(flat, []))
         required = frozenset(
             f"{name}.{label}" for name, kind in self.kinds.items() for label in CLASSES[kind].parameters
         )
         self.values = Values(self.variables, required)
-        self.definitions = Definitions(flat, set(self.kinds))
+        self.definitions = Definitions(flat, self.stubs)
         self.values.defined = self.definitions.of
         self.ports = Ports(self.kinds, self.values, self.at)
         self.signals = Signals(flat, self.values, self.kinds)
@@ -147,6 +156,9 @@ class _Flat:
         self.refuse_accelerations()
         self.refuse_moving_housings(sets, world)
         self.report_unused()
+        # what the pose at the start decides
+        if not alone:
+            measure(StartPoses(self.elements(), sets, world))
         # parameters under their own names, then components, which refer to them
         self.name_parameters()
         joined = {end: group for group in sets for end in group}
@@ -178,6 +190,13 @@ class _Flat:
             names=routes.names,
             input_starts=routes.starts,
         )
+
+    def elements(self) -> dict[str, ModelicaComponent]:
+        """Return the components of the library, by name."""
+        return {
+            key: ModelicaComponent(key, kind, self.values, self.localized, self.notices)
+            for key, kind in self.kinds.items()
+        }
 
     def name_parameters(self) -> None:
         """Keep the parameters of the user's under their own names."""
@@ -376,7 +395,7 @@ class _Flat:
             known = isinstance(item["origin"], dict) and set(item["origin"]) & {
                 "Connection", "FlowSum", "UnconnectedFlow"
             }  # fmt: skip
-            inside = stated and stated["component"] in self.kinds
+            inside = stated and stated["component"] in self.stubs
             defines = (pair := definition(item)) and pair[0] in self.definitions.trees
             if not known and not inside and not defines and not self.signals.is_read(equal(item)):
                 where = (stated or {}).get("component") or "the model"

@@ -15,7 +15,7 @@ from mbfmu.model.modelica.library import CLASSES, MULTIBODY, REFUSED, SEEN, UNUS
 TAG = "mbfmu_class"
 """Constant of each class that holds its path."""
 MADE_OF = "mbfmu_made_of"
-"""Constant of each class of `WRITTEN`, which consists of other classes or of equations."""
+"""Constant that holds the path of each class of `WRITTEN`, which consists of other classes or of equations."""
 ACROSS, THROUGH = "mbfmu_e", "mbfmu_f"
 """Variables of every connector of frames or flanges."""
 UNITS = {
@@ -89,16 +89,27 @@ CONTENTS = {
 """Contents of each package besides the classes that are read."""
 
 
+def _quiet(item: Class) -> str:
+    """Return the declarations of the parameters without effect that a class does not declare itself."""
+    labels = [(name, kind) for kind, names in SEEN.items() for name in names.split()]
+    labels += [*UNUSED.items(), *((name, "Boolean") for name in REFUSED)]
+    made = []
+    for name, kind in labels:
+        base, bracket, size = kind.partition("[")
+        if name not in item.parameters:
+            made.append(f"parameter {base} {name}{bracket}{size}{'=false' if name == 'useHeatPort' else ''};")
+    return " ".join(made)
+
+
 def _written() -> dict[str, str]:
     """Return classes that consist of other classes, or of equations, as text on one line, by path."""
     texts = {}
     for file in sorted((Path(__file__).parent / "classes").glob("*.mo")):
         text = re.sub(r"//.*", "", file.read_text(encoding="utf-8"))
         for match in re.finditer(r"^(?:model|block) (\w+)$(.*?)^end \1;", text, re.MULTILINE | re.DOTALL):
-            body = " ".join(match[2].split())
-            texts[f"{file.stem}.{match[1]}"] = (
-                f"model {match[1]} constant Boolean {MADE_OF}=true; {body} end {match[1]};"
-            )
+            path, body = f"{file.stem}.{match[1]}", " ".join(match[2].split())
+            quiet = _quiet(Class(body)) if path.startswith(MULTIBODY) else ""
+            texts[path] = f'model {match[1]} constant String {MADE_OF}="{path}"; {quiet} {body} end {match[1]};'
     return texts
 
 
@@ -114,18 +125,6 @@ def _needed(text: str) -> list[str]:
         before = len(words)
         words.update(*(re.findall(r"\w+", body) for path, body in WRITTEN.items() if named[path] in words))
     return [path for path, name in named.items() if name in words]
-
-
-def _quiet(item: Class) -> str:
-    """Return the declarations of the parameters without effect that a class does not declare itself."""
-    labels = [(name, kind) for kind, names in SEEN.items() for name in names.split()]
-    labels += [*UNUSED.items(), *((name, "Boolean") for name in REFUSED)]
-    made = []
-    for name, kind in labels:
-        base, bracket, size = kind.partition("[")
-        if name not in item.parameters:
-            made.append(f"parameter {base} {name}{bracket}{size}{'=false' if name == 'useHeatPort' else ''};")
-    return " ".join(made)
 
 
 def _class(path: str, item: Class) -> str:

@@ -29,3 +29,25 @@ equation
   connect(actuatedRevolute_a.frame_b, frame_a);
   connect(actuatedRevolute_b.frame_b, frame_b);
 end GearConstraint;
+model UniversalSpherical
+  Modelica.Mechanics.MultiBody.Interfaces.Frame_a frame_a;
+  Modelica.Mechanics.MultiBody.Interfaces.Frame_b frame_b;
+  Modelica.Mechanics.MultiBody.Interfaces.Frame_a frame_ia;
+  parameter Boolean computeRodLength = false;
+  parameter Real n1_a[3] = {0,0,1};
+  parameter Real rRod_ia[3] = {1,0,0};
+  parameter Real m = 0;
+  parameter Real given = sqrt(rRod_ia[1]*rRod_ia[1] + rRod_ia[2]*rRod_ia[2] + rRod_ia[3]*rRod_ia[3]);
+  parameter Real rodLength = given;
+  parameter Real scale = rodLength/given;
+  Modelica.Mechanics.MultiBody.Joints.Universal universal(n_a=n1_a, n_b={n1_a[2]*rRod_ia[3] - n1_a[3]*rRod_ia[2],
+    n1_a[3]*rRod_ia[1] - n1_a[1]*rRod_ia[3], n1_a[1]*rRod_ia[2] - n1_a[2]*rRod_ia[1]});
+  Modelica.Mechanics.MultiBody.Parts.FixedTranslation rod(r={scale*rRod_ia[1],scale*rRod_ia[2],scale*rRod_ia[3]});
+  Modelica.Mechanics.MultiBody.Joints.Spherical spherical;
+equation
+  connect(frame_a, universal.frame_a);
+  connect(universal.frame_b, rod.frame_a);
+  connect(universal.frame_b, frame_ia);
+  connect(rod.frame_b, spherical.frame_a);
+  connect(spherical.frame_b, frame_b);
+end UniversalSpherical;
