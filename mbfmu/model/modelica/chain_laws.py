@@ -1,5 +1,6 @@
 """Laws of the elements of chains along a combination of axes, by the names of their classes."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -7,9 +8,11 @@ from itertools import pairwise
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component, Value
 from mbfmu.model.contacts import AxesDryFriction, TranslationalEndStop
+from mbfmu.model.expression import Expression
 from mbfmu.model.forces import AxesLaw, AxesSpring
 from mbfmu.model.modelica.elements import ModelicaComponent
 from mbfmu.model.modelica.linear import added, times
+from mbfmu.model.modelica.values import path_of
 
 RIGID = {"Disc": "deltaPhi", "Rod": "L", "Mass": "L", "MassWithStopAndFriction": "L"}
 """Parameter by which flange_b is ahead of flange_a, of rigid elements that have one."""
@@ -129,6 +132,19 @@ def _effort(label: str) -> Law:
     return law
 
 
+def _own(e: ModelicaComponent, along: Combination) -> Iterator[Component]:
+    """Yield the effort of a law of the model's own, of the coordinate and the rate between its flanges."""
+    at, rate, effort = ("phi_rel", "w_rel", "tau") if "Rotational" in e.kind else ("s_rel", "v_rel", "f")
+    symbols = {path_of(f"{e.name}.{at}"): along.s, path_of(f"{e.name}.{rate}"): "v"}
+    formula = e.local(e.full(effort), frozenset(symbols))
+    if isinstance(formula, str):
+        if taken := sorted(Expression(formula).names & {"s", "v"}):
+            raise ModelError(f"'{taken[0]}' names the motion in the law of '{e.name}': give that parameter another name")
+        pattern = "|".join(map(re.escape, symbols))
+        formula = re.sub(rf"(?<![\w.])({pattern})(?![\w.])", lambda match: symbols[match[0]], formula)
+    yield along.law(formula)
+
+
 def _step(e: ModelicaComponent, along: Combination) -> Iterator[Component]:
     title = "Torque" if "Rotational" in e.kind else "Force"
     offset, step, begin = (_text(e.value(label)) for label in (f"offset{title}", f"step{title}", "startTime"))
@@ -195,6 +211,7 @@ LAWS: dict[str, Law] = {
     **dict.fromkeys(("BearingFriction", "SupportFriction"), _bearing),
     **dict.fromkeys(("Torque", "Torque2"), _effort("tau")),
     **dict.fromkeys(("Force", "Force2"), _effort("f")),
+    "Effort": _own,
     "ConstantTorque": _effort("tau_constant"),
     "ConstantForce": _effort("f_constant"),
     **dict.fromkeys(("TorqueStep", "ForceStep"), _step),

@@ -17,6 +17,18 @@ def definition(item: Any) -> tuple[str, Any] | None:
     return None
 
 
+def names_in(tree: Any) -> Iterator[str]:
+    """Yield the names of the variables in a tree of the compiler."""
+    if isinstance(tree, dict):
+        if "VarRef" in tree and (name := named(tree)):
+            yield name
+        for item in tree.values():
+            yield from names_in(item)
+    elif isinstance(tree, list):
+        for item in tree:
+            yield from names_in(item)
+
+
 class Definitions:
     """The equations ``name = value`` of a flat model, and what connections make equal to their names.
 
@@ -44,7 +56,69 @@ class Definitions:
                 self.trees.setdefault(name, item["binding"])
         groups = sets_of(signals(flat))
         self.equal = {end: group for group in groups for end in group}
+        self.rates = dict(self.derivatives(flat, owned))
+        """Trees of the time derivatives of states of the model's own, by name."""
+        self.implied = self.implicit(flat, owned)
+        """Equations that decide a variable without being solved for it, by its name."""
         self.entries = lambda name: entries(flat, name)
+
+    def is_own(self, name: str, owned: set[str]) -> bool:
+        """Return whether a scalar is a variable of the model's own."""
+        variable = self.variables.get(whole_of(name))
+        return variable is not None and variable["variability"] == "Empty" and not self.inside(name, owned)
+
+    def derivatives(self, flat: dict[str, Any], owned: set[str]) -> Iterator[tuple[str, Any]]:
+        """Yield name and value of each equation ``der(name) = value``."""
+        for item in flat["equations"]:
+            match item.get("residual"):
+                case {"Binary": {"op": "Sub", "lhs": {"BuiltinCall": {"function": "Der", "args": [x]}}, "rhs": rhs}}:
+                    if (name := named(x)) and self.is_own(name, owned) and name not in self.trees:
+                        yield name, rhs
+
+    def implicit(self, flat: dict[str, Any], owned: set[str]) -> dict[str, Any]:
+        """Return the equations that are no definitions, each by the one variable in it that nothing defines."""
+        implied: dict[str, Any] = {}
+        left = [item for item in flat["equations"] if self.is_open(item, owned)]
+        while left:
+            later = []
+            for item in left:
+                names = {name for name in names_in(item["residual"]) if self.is_own(name, owned)}
+                unknown = [name for name in names if not self.is_decided(name) and name not in implied]
+                if len(unknown) == 1:
+                    implied[unknown[0]] = item
+                else:
+                    later.append(item)
+            if len(later) == len(left):
+                break
+            left = later
+        return implied
+
+    def reads(self, item: Any) -> bool:
+        """Return whether an equation decides one variable of the model's own: it, its rate, or what it is implied by."""
+        pair = definition(item)
+        if pair is not None and pair[0] in self.trees:
+            return True
+        residual = item.get("residual")
+        of_rate = any(residual["Binary"]["rhs"] is tree for tree in self.rates.values() if "Binary" in (residual or {}))
+        return of_rate or any(residual is one["residual"] for one in self.implied.values())
+
+    def is_known(self, name: str) -> bool:
+        """Return whether an equation decides a variable of the model's own."""
+        return name in self.implied or self.is_decided(name)
+
+    def is_open(self, item: Any, owned: set[str]) -> bool:
+        """Return whether an equation of the model's own is neither a definition nor a rate."""
+        if not isinstance(item["origin"], dict) or "ComponentEquation" not in item["origin"]:
+            return False
+        if item["origin"]["ComponentEquation"]["component"] in owned or item.get("residual") is None:
+            return False
+        pair = definition(item)
+        of_rate = any(item["residual"].get("Binary", {}).get("rhs") is tree for tree in self.rates.values())
+        return not of_rate and (pair is None or self.trees.get(pair[0]) is not pair[1])
+
+    def is_decided(self, name: str) -> bool:
+        """Return whether an equation or a connection decides a variable."""
+        return name in self.rates or any(end in self.trees for end in (name, *self.equal.get(name, ())))
 
     @staticmethod
     def inside(name: str, owned: set[str]) -> bool:

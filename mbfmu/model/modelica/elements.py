@@ -33,7 +33,7 @@ from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, 
 from mbfmu.model.robot.assembly import axis_angle, quaternion
 
 Array = Any
-Localized = Callable[[Value, str], Value]
+Localized = Callable[[Value, str, frozenset[str]], Value]
 
 
 class ModelicaComponent:
@@ -65,9 +65,9 @@ class ModelicaComponent:
         """Return a parameter as its sub-system has it."""
         return self.local(self.full(label))
 
-    def local(self, value: Value) -> Value:
-        """Return a value as its sub-system has it."""
-        return self.localized(value, self.scope)
+    def local(self, value: Value, kept: frozenset[str] = frozenset()) -> Value:
+        """Return a value as its sub-system has it; names of `kept` stay."""
+        return self.localized(value, self.scope, kept)
 
     def vector(self, label: str) -> tuple[Value, ...]:
         """Return a parameter that is an array."""

@@ -20,12 +20,12 @@ STOPPED = (
 )
 
 
-def _relative(at: str, rate: str, effort: str) -> dict[str, Any]:
+def _relative(at: str, rate: str, effort: str, outputs: bool = True) -> dict[str, Any]:
     return {
         "states": states(f"{at}_rel {rate}_rel"),
         "accelerations": states("a_rel"),
         "flanges": PAIR,
-        "outputs": (effort,),
+        "outputs": (effort,) if outputs else (),
     }
 
 
@@ -41,7 +41,7 @@ def _components(at: str, rate: str, effort: str) -> dict[str, Class]:
         "Spring": Class(f"parameter Real c; {zero}", **relative),
         "Damper": Class("parameter Real d; ", **relative),
         "SpringDamper": Class(f"parameter Real c; parameter Real d; {zero}", **relative),
-        "RelativeStates": Class(**{**relative, "outputs": ()}),
+        "RelativeStates": Class(**_relative(at, rate, effort, outputs=False)),
         "Brake": Class(CLUTCH + SUPPORT, inputs=(("f_normalized", 1, "1"),), outputs=(effort,), **HELD),
     }
 
@@ -115,6 +115,7 @@ def _classes() -> Iterator[tuple[str, Class]]:
             ("Components", components),
             ("Sources", _sources(*letters, unit)),
             ("Sensors", _sensors(*letters)),
+            ("Interfaces", {"Effort": Class(inputs=((letters[3], 1, unit),), **_relative(*letters[1:], outputs=False))}),
         ):
             for name, item in items.items():
                 path = f"Modelica.Mechanics.{domain}.{package}.{name}"

@@ -18,8 +18,9 @@ from mbfmu.model.modelica.assemblies import StartPoses, measure, shortened
 from mbfmu.model.modelica.chains import KINDS, Chains
 from mbfmu.model.modelica.compiler import flat_model, plain
 from mbfmu.model.modelica.connections import connected, entries, equal, sets_of
-from mbfmu.model.modelica.definitions import Definitions, definition
+from mbfmu.model.modelica.definitions import Definitions
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, ModelicaComponent
+from mbfmu.model.modelica.interface import Class
 from mbfmu.model.modelica.library import CLASSES, HOUSING, MULTIBODY, REFUSED, UNUSED
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals
@@ -120,6 +121,7 @@ class _Flat:
         self.values = Values(self.variables, required)
         self.definitions = Definitions(flat, self.stubs)
         self.values.defined = self.definitions.of
+        self.values.is_moving = self.moves
         self.ports = Ports(self.kinds, self.values, self.at)
         self.signals = Signals(flat, self.values, self.kinds)
 
@@ -396,8 +398,7 @@ class _Flat:
                 "Connection", "FlowSum", "UnconnectedFlow"
             }  # fmt: skip
             inside = stated and stated["component"] in self.stubs
-            defines = (pair := definition(item)) and pair[0] in self.definitions.trees
-            if not known and not inside and not defines and not self.signals.is_read(equal(item)):
+            if not known and not inside and not self.definitions.reads(item) and not self.signals.is_read(equal(item)):
                 where = (stated or {}).get("component") or "the model"
                 spot = re.search(r"^\s*equation\b", self.code, re.MULTILINE)
                 self.line = self.code.count("\n", 0, spot.end()) + 1 if spot else 1
@@ -413,7 +414,7 @@ class _Flat:
                 and inner is None
                 and leaf not in {ACROSS, THROUGH}
                 and not self.signals.is_signal(name)
-                and all(self.definitions.of(entry) is None for entry in entries(self.flat, name))
+                and not any(map(self.definitions.is_known, entries(self.flat, name)))
             ):
                 raise ModelError(f"the variable '{name}' is not read: only components and parameters are")
 
@@ -602,6 +603,13 @@ class _Flat:
                 for item in here.components
             ]
 
+    def moves(self, name: str) -> bool:
+        """Return whether a variable is a coordinate, a rate or an acceleration of a joint or between flanges."""
+        owner, _, label = name.rpartition(".")
+        kind = self.kinds.get(owner, "")
+        item = CLASSES.get(kind, Class())
+        return (".Joints." in kind or kind in KINDS) and (label, 1) in (*item.states, *item.accelerations)
+
     # -- scopes --------------------------------------------------------------------------------------------------------
 
     def scope(self, path: str) -> _Scope:
@@ -611,11 +619,14 @@ class _Flat:
             self.scopes[path] = _Scope()
         return self.scopes[path]
 
-    def localized(self, value: Value, scope: str) -> Value:
-        """Return an expression of full names as one that components of a sub-system can have."""
+    def localized(self, value: Value, scope: str, kept: frozenset[str] = frozenset()) -> Value:
+        """Return an expression of full names as one that components of a sub-system can have; `kept` stay."""
         if not isinstance(value, str):
             return value
-        called = {name: self.local(name, scope) for name in sorted(Expression(value).names - {"time"})}
+        names = Expression(value).names - {"time"} - kept
+        if moving := sorted(self.values.moving & names):
+            raise ModelError(f"a value depends on '{moving[0]}', which only torques and forces can")
+        called = {name: self.local(name, scope) for name in sorted(names)}
         return re.sub(r"(?<![\w.])[A-Za-z_][\w.]*", lambda match: called.get(match[0], match[0]), value)
 
     def local(self, name: str, scope: str) -> str:

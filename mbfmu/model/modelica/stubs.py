@@ -25,7 +25,8 @@ UNITS = {
     "Time": "s", "Frequency": "Hz", "Force": "N", "Torque": "N.m", "TranslationalSpringConstant": "N/m",
     "TranslationalDampingConstant": "N.s/m", "RotationalSpringConstant": "N.m/rad",
     "RotationalDampingConstant": "N.m.s/rad", "Area": "m2", "Volume": "m3", "Power": "W", "Energy": "J",
-    "Temperature": "K", "Pressure": "Pa", "AngularMomentum": "kg.m2/s", "Period": "s",
+    "Temperature": "K", "Pressure": "Pa", "AbsolutePressure": "Pa", "HeatCapacity": "J/K",
+    "SpecificHeatCapacity": "J/(kg.K)", "AngularMomentum": "kg.m2/s", "Period": "s",
 }  # fmt: skip
 """Units of the types of Modelica.Units.SI that are known."""
 ICONS = {
@@ -54,6 +55,7 @@ CONTENTS = {
     ),
     "Modelica.Constants": (
         "constant Real pi=3.141592653589793; constant Real g_n=9.80665; constant Real e=2.718281828459045; "
+        "constant Real R=8.31446261815324; "
         "constant Real D2R=0.017453292519943295; constant Real R2D=57.29577951308232;"
     ),
     "Modelica.Units.SI": " ".join(f'type {name} = Real(unit="{unit}");' for name, unit in UNITS.items()),
@@ -106,10 +108,12 @@ def _written() -> dict[str, str]:
     texts = {}
     for file in sorted((Path(__file__).parent / "classes").glob("*.mo")):
         text = re.sub(r"//.*", "", file.read_text(encoding="utf-8"))
-        for match in re.finditer(r"^(?:model|block) (\w+)$(.*?)^end \1;", text, re.MULTILINE | re.DOTALL):
-            path, body = f"{file.stem}.{match[1]}", " ".join(match[2].split())
+        for match in re.finditer(r"^(partial )?(?:model|block) (\w+)$(.*?)^end \2;", text, re.MULTILINE | re.DOTALL):
+            partial, name, body = match[1], match[2], " ".join(match[3].split())
+            path = f"{file.stem}.{name}"
             quiet = _quiet(Class(body)) if path.startswith(MULTIBODY) else ""
-            texts[path] = f'model {match[1]} constant String {MADE_OF}="{path}"; {quiet} {body} end {match[1]};'
+            tag = "" if partial else f'constant String {MADE_OF}="{path}";'
+            texts[path] = f"{partial or ''}model {name} {tag} {quiet} {body} end {name};"
     return texts
 
 

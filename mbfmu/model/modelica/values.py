@@ -16,6 +16,9 @@ Nested: TypeAlias = Any
 """A value, or a list of values."""
 MOST = 100_000
 """Largest number of numbers that ``fill`` gives."""
+RATES = {"phi": "w", "w": "a", "s": "v", "v": "a", "phi_rel": "w_rel", "w_rel": "a_rel", "s_rel": "v_rel",
+         "v_rel": "a_rel"}  # fmt: skip
+"""Time derivative of each coordinate and rate, by its name."""
 SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Exp": "**", "Lt": "<", "Le": "<=", "Gt": ">", "Ge": ">=",
          "AddElem": "+", "SubElem": "-", "MulElem": "*", "DivElem": "/", "ExpElem": "**", "And": "*"}  # fmt: skip
 CALLS = {"Sqrt": "sqrt", "Exp": "exp", "Log": "log", "Abs": "abs", "Sin": "sin", "Cos": "cos", "Tan": "tan",
@@ -45,6 +48,10 @@ class Values:
         """Those of them that are parameters of the user's."""
         self.without: list[str] = []
         self.numbers: dict[str, float] = {}
+        self.is_moving: Callable[[str], bool] = lambda _: False
+        """Function that returns whether a variable is a coordinate, a rate or a state: formulas have its name."""
+        self.moving: set[str] = set()
+        """Names of these in formulas."""
         self.defined: Callable[[str], Any] = lambda _: None
         """Function that returns the tree of what defines a variable, None for nothing."""
 
@@ -142,12 +149,28 @@ class Values:
             case "BuiltinCall" if item["function"] in CALLS:
                 arguments = ", ".join(text(self.value(entry)) for entry in item["args"])
                 return f"{CALLS[item['function']]}({arguments})"
+            case "BuiltinCall" if item["function"] == "Der":
+                return self.rate(self.value(item["args"][0]))
             case "FunctionCall" if (name := _function(item["name"]["name"])) in CALLS.values():
                 return f"{name}({text(self.value(item['args'][0]))})"
             case "FunctionCall" if item["name"]["name"].endswith("Conversions.from_deg"):
                 return f"deg({text(self.value(item['args'][0]))})"
         label = item.get("function") or item.get("op") or kind if isinstance(item, dict) else kind
         raise ModelError(f"the operation '{label}' is not read in expressions")
+
+    def rate(self, value: Nested) -> Nested:
+        """Return the time derivative of a coordinate or rate.
+
+        Raises:
+            ModelError: it is something else.
+        """
+        if isinstance(value, list):
+            return [self.rate(entry) for entry in value]
+        owner, _, label = str(value).rpartition(".")
+        if value not in self.moving or label not in RATES:
+            raise ModelError("'der' is read of coordinates and of their rates alone")
+        self.moving.add(f"{owner}.{RATES[label]}")
+        return f"{owner}.{RATES[label]}"
 
     def unary(self, op: str, operand: Nested) -> Nested:
         """Return a value with a sign."""
@@ -166,6 +189,9 @@ class Values:
             return name.rpartition(".")[2]  # an item of an enumeration
         variable = self.variables[name]
         if variable["variability"] == "Empty":
+            if not variable["dims"] and self.is_moving(name):
+                self.moving.add(path_of(name))
+                return path_of(name)
             index = [sub["Index"]["value"] for sub in item["subscripts"] if "Index" in sub]
             if len(index) == len(item["subscripts"]) == 1:
                 return self.signal(f"{name}[{index[0]}]")
@@ -193,7 +219,8 @@ class Values:
         """Return whether a value depends on parameters of the user's."""
         if not isinstance(value, str):
             return False
-        return any(name in self.own or self.varies(self.texts[name]) for name in Expression(value).names)
+        names = Expression(value).names - {"time"} - self.moving
+        return any(name in self.own or self.varies(self.texts[name]) for name in names)
 
     def number(self, value: Nested) -> float:
         """Return the number that a value is.
@@ -203,6 +230,8 @@ class Values:
         """
         if isinstance(value, float | int):
             return float(value)
+        if changing := sorted(Expression(value).names & {*self.moving, "time"}):
+            raise ModelError(f"a value that depends on '{changing[0]}' stands where only parameters can")
         result = float(ca.DM(ca.evalf(ca.SX(Expression(value).evaluate(lambda name: ca.SX(self.number_of(name)))))))
         if not math.isfinite(result):
             raise ValueRangeError(f"'{value}' is {result}: give a finite number")
@@ -212,7 +241,7 @@ class Values:
         """Return a value as a formula of ``time`` and numbers."""
         if not isinstance(value, str):
             return repr(value)
-        names = Expression(value).names - {"time"}
+        names = Expression(value).names - {"time"} - self.moving
         known = {name: self.in_numbers(self.texts[name]) for name in names}
         return re.sub(
             r"(?<![\w.])[A-Za-z_][\w.]*", lambda match: f"({known[match[0]]})" if match[0] in known else match[0], value
