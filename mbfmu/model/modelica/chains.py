@@ -31,8 +31,8 @@ KINDS = frozenset(
     path for path in CLASSES if path.startswith(("Modelica.Mechanics.Rotational.", "Modelica.Mechanics.Translational."))
 )
 """Classes that chains consist of."""
-
-
+RATE_OF = {"phi": "w", "s": "v"}
+"""Names of rates by those of coordinates."""
 EFFORTS = frozenset({"Torque", "Torque2", "Force", "Force2"})
 """Classes whose effort is an input."""
 
@@ -71,11 +71,13 @@ class Made:
         components: components, each with the path of its system.
         connections: connections of the whole system.
         joints: the joints among the components, by path, which start values may change.
+        drives: path and source of the input of each drive that equations of the model's own drive, both by name.
     """
 
     components: list[tuple[str, Component]] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
     joints: dict[str, Any] = field(default_factory=dict)
+    drives: dict[str, str] = field(default_factory=dict)
 
 
 class Chains:
@@ -89,6 +91,7 @@ class Chains:
         at: function that keeps where an element is declared, for messages.
         across: direction of the motion of masses, normal to gravity; None in the plane.
         world: path of the frame that joints are made on.
+        controlled: names of the elements whose effort depends on states, or on what moves elsewhere.
     """
 
     def __init__(
@@ -100,8 +103,9 @@ class Chains:
         at: Callable[[str], None],
         across: tuple[float, ...] | None,
         world: str,
+        controlled: frozenset[str] = frozenset(),
     ) -> None:
-        self.signals = signals
+        self.signals, self.controlled = signals, controlled
         self.elements, self.ports, self.at, self.across, self.world = elements, ports, at, across, world
         self.made = Made()
         self.flanges = Shifted()
@@ -338,7 +342,11 @@ class Chains:
                 self.made.components += [(along.scope, item) for item in ON_MASSES[kind](element, along)]
         elif kind in LAWS:
             along = self.combination(element, self.ends(element))
-            if along is not None and kind in EFFORTS and (source := self.signals.source(*self.port(element))):
+            if along is not None and element.name in self.controlled:
+                drive = AffineDrive(along.name, joints=along.joints, ratios=along.ratios)
+                self.made.components.append((along.scope, drive))
+                self.made.drives[f"{along.scope}.{along.name}.u".lstrip(".")] = self.port(element)[0]
+            elif along is not None and kind in EFFORTS and (source := self.signals.source(*self.port(element))):
                 drive = AffineDrive(along.name, joints=along.joints, ratios=along.ratios)
                 self.made.components.append((along.scope, drive))
                 path = f"{along.scope}.{along.name}.u" if along.scope else f"{along.name}.u"
@@ -354,6 +362,32 @@ class Chains:
         """Return the input of an effort, and its unit."""
         label, _, unit = CLASSES[element.kind].inputs[0]
         return f"{element.name}.{label}", unit
+
+    def along(self, name: str) -> LinearForm | None:
+        """Return a coordinate or rate of an element as a combination of those of joints, by path; None without one.
+
+        Args:
+            name: its name.
+        """
+        owner, _, label = name.rpartition(".")
+        if owner not in self.elements or label.partition("_")[0] not in {*RATE_OF, *RATE_OF.values()}:
+            return None
+        element = self.elements[owner]
+        ends = {"centre": 1.0} if self.kind(owner) in MASSES else self.ends(element)
+        total = LinearForm({}, 0.0)
+        for port, factor in ends.items():
+            total = total.plus(self.coordinate(f"{owner}.{port}"), factor)
+        total = self.resolved(total)
+        rate = label.partition("_")[0] in RATE_OF.values()
+        terms = {}
+        for joint, factor in total.terms.items():
+            at = "phi" if isinstance(self.made.joints.get(joint), Revolute) or self.turns(joint) else "s"
+            terms[f"{joint}.{RATE_OF[at] if rate else at}"] = factor
+        return LinearForm(terms, 0.0 if rate else total.constant)
+
+    def turns(self, joint: str) -> bool:
+        """Return whether the axis of a joint of the model's own turns, by the path of the joint."""
+        return any(path_of(name) == joint and CLASSES[kind].axis == "Rotational" for name, kind in self.ports.kinds.items())
 
     def ends(self, element: ModelicaComponent) -> dict[str, float]:
         """Return the flanges of an element with their signs in the coordinate along which it acts."""

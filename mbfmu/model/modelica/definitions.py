@@ -1,6 +1,6 @@
 """Signals of a flat model that equations define: what each variable is in terms of others."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mbfmu.errors import ModelError
@@ -18,10 +18,10 @@ def definition(item: Any) -> tuple[str, Any] | None:
 
 
 def names_in(tree: Any) -> Iterator[str]:
-    """Yield the names of the variables in a tree of the compiler."""
+    """Yield the names of the variables in a tree of the compiler, with their subscripts where these are numbers."""
     if isinstance(tree, dict):
-        if "VarRef" in tree and (name := named(tree)):
-            yield name
+        if "VarRef" in tree:
+            yield named(tree) or tree["VarRef"]["name"]["name"]
         for item in tree.values():
             yield from names_in(item)
     elif isinstance(tree, list):
@@ -132,6 +132,30 @@ class Definitions:
             if tree is not None and named(tree) != name:
                 return tree
         return None
+
+    def reach(self, name: str, moves: Callable[[str], str]) -> set[str]:
+        """Return the coordinates, rates and states that the value of a scalar depends on.
+
+        Args:
+            name: its name.
+            moves: function that returns which of these a variable is; empty: none.
+        """
+        if moving := moves(name):
+            return {moving}
+        found: set[str] = set()
+        seen, todo = {name}, [name]
+        while todo:
+            here = todo.pop()
+            variable = self.variables.get(whole_of(here), {})
+            for tree in filter(None, (self.of(here), variable.get("binding"))):
+                names = {end for name in names_in(tree) for end in self.entries(name)}
+                for other in names - seen:
+                    seen.add(other)
+                    if moving := moves(other):
+                        found.add(moving)
+                    else:
+                        todo.append(other)
+        return found
 
     def equations(self) -> Iterator[str]:
         """Yield the names that have an equation."""

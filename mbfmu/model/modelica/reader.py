@@ -18,12 +18,13 @@ from mbfmu.model.modelica.assemblies import StartPoses, measure, shortened
 from mbfmu.model.modelica.chains import KINDS, Chains
 from mbfmu.model.modelica.compiler import flat_model, plain
 from mbfmu.model.modelica.connections import connected, entries, equal, sets_of
+from mbfmu.model.modelica.controls import Controls
 from mbfmu.model.modelica.definitions import Definitions
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, ModelicaComponent
 from mbfmu.model.modelica.interface import Class
 from mbfmu.model.modelica.library import CLASSES, HOUSING, MULTIBODY, REFUSED, UNUSED
 from mbfmu.model.modelica.ports import Ports
-from mbfmu.model.modelica.signals import Signals
+from mbfmu.model.modelica.signals import Signals, unlike
 from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG, THROUGH
 from mbfmu.model.modelica.values import Values, path_of
 from mbfmu.model.parameter import Parameter
@@ -99,6 +100,8 @@ class _Flat:
         self.notices: list[str] = []
         self.line = 1
         self.torques: list[tuple[str, str]] = []
+        self.driven: list[tuple[str, Value, str]] = []
+        """Path, formula and unit of each input that equations of the model's own drive."""
         self.starts: dict[str, dict[str, tuple[str, Value]]] = {}
         self.scopes: dict[str, _Scope] = {"": _Scope()}
         self.kinds = {
@@ -121,9 +124,10 @@ class _Flat:
         self.values = Values(self.variables, required)
         self.definitions = Definitions(flat, self.stubs)
         self.values.defined = self.definitions.of
-        self.values.is_moving = self.moves
+        self.values.moves = self.moves
         self.ports = Ports(self.kinds, self.values, self.at)
         self.signals = Signals(flat, self.values, self.kinds)
+        self.controls = Controls(self.values, self.definitions.rates)
 
     def at(self, name: str) -> None:
         """Keep the line at which a component or parameter is declared, for messages."""
@@ -164,6 +168,7 @@ class _Flat:
         # parameters under their own names, then components, which refer to them
         self.name_parameters()
         joined = {end: group for group in sets for end in group}
+        self.controlled = frozenset(filter(self.is_controlled, self.kinds))
         self.chained = self.find_chains(joined)
         fixed = self.components(world, joined)
         if alone:
@@ -180,16 +185,21 @@ class _Flat:
         # start values on axes, drives and outputs
         self.begin()
         self.actuate()
+        for path, value, unit in self.driven:
+            self.controls.drive(path, value, unit)
         self.show_signals()
         # the whole system, and the routes of its signals
         system = self.built("", name.rpartition(".")[2], tuple(connections))
-        routes = self.signals.routes([item.name for item in (*system.components, *system.parameters)])
+        taken = [item.name for item in (*system.components, *system.parameters)]
+        routes = self.signals.routes(taken)
+        controls = self.controls.built(unlike("controls", [*taken, *(item.name for item in routes.blocks)]))
+        self.notices += self.controls.made.notices
         return replace(
             system,
             planar=in_plane,
-            components=(*system.components, *routes.blocks),
-            wires=routes.wires,
-            names=routes.names,
+            components=(*system.components, *routes.blocks, *controls.blocks),
+            wires=(*routes.wires, *controls.wires),
+            names={**routes.names, **controls.names},
             input_starts=routes.starts,
         )
 
@@ -260,9 +270,13 @@ class _Flat:
             axes = {end for item in around for end in item if self.ports.is_axis(end)}
             lone = all(any(map(self.ports.is_axis, item)) or self.is_held(item) for item in around)
             known = all(elements[name] in AXIS or CLASSES[elements[name]].shows for name in names)
-            if not (known and lone and len(axes) == 1):
+            if not (known and lone and len(axes) == 1) or self.is_measured():
                 chains.update(names)
         return chains
+
+    def is_measured(self) -> bool:
+        """Return whether equations of the model's own depend on the motion."""
+        return bool(self.controlled or self.definitions.rates)
 
     def is_held(self, group: list[str]) -> bool:
         """Return whether a set of flanges is held at 0."""
@@ -287,9 +301,12 @@ class _Flat:
             n = ModelicaComponent(world, self.kinds[world], self.values, self.localized, self.notices).numbers("n")
             across = across_of(n)
         chains = Chains(
-            elements, self.ports, self.signals, connected(self.flat, []), self.at, across, f"{path_of(world)}.frame_b"
-        )
+            elements, self.ports, self.signals, connected(self.flat, []), self.at, across,
+            f"{path_of(world)}.frame_b", self.controlled,
+        )  # fmt: skip
         made = chains.build()
+        self.controls.along = chains.along
+        self.driven += [(path, self.values.of(source), "1") for path, source in made.drives.items()]
         for scope, component in (*chains.joints(), *made.components):
             self.scope(scope).components.append(component)
         for (path, label), value in chains.starts.items():
@@ -349,14 +366,14 @@ class _Flat:
         """Make the variables that outputs show, and add the notices of inputs that are connected to nothing."""
         for output in self.signals.outputs:
             self.at(output)
-            self.notices += self.signals.show(output)
+            self.notices += self.signals.show(output, self.controls)
         for entry in self.signals.unused():
             self.notices.append(f"the input '{entry}' is left out: it is connected to nothing")
 
     def report_unused(self) -> None:
         """Add the notices of parameters that are given, but that something else decides here."""
         for name, label in ((name, label) for name in self.kinds for label in UNUSED):
-            value = self.variables[f"{name}.{label}"]["binding"]
+            value = (self.variables.get(f"{name}.{label}") or {}).get("binding")
             if value and (UNUSED[label] != "Boolean" or self.values.number(self.values.of(f"{name}.{label}"))):
                 self.notices.append(f"'{name}.{label}' is left out: it has no effect here")
 
@@ -392,7 +409,8 @@ class _Flat:
                 raise ModelError(f"{part.replace('_', ' ')} are not read: only components and connect(...) are")
         if self.flat["assert_equations"]:
             self.notices.append("assertions are left out")
-        for item in (*self.flat["equations"], *self.flat["structured_equations"]):
+        loops = [item for item in self.flat["structured_equations"] if item.get("first_equation_index") is None]
+        for item in (*self.flat["equations"], *loops):
             stated = item["origin"].get("ComponentEquation") if isinstance(item["origin"], dict) else None
             known = isinstance(item["origin"], dict) and set(item["origin"]) & {
                 "Connection", "FlowSum", "UnconnectedFlow"
@@ -426,7 +444,11 @@ class _Flat:
                 for label, _ in CLASSES[kind].accelerations
                 if any(self.variables[f"{name}.{label}"]["fixed"] or [])
             ]
-            fixed += [label for label in REFUSED if self.values.number(self.values.of(f"{name}.{label}"))]
+            fixed += [
+                label
+                for label in REFUSED
+                if f"{name}.{label}" in self.variables and self.values.number(self.values.of(f"{name}.{label}"))
+            ]
             if fixed:
                 self.at(name)
                 how = f"{fixed[0]}=true" if fixed[0] in REFUSED else "fixed=true"
@@ -568,7 +590,10 @@ class _Flat:
                 if source := self.signals.source(given, unit):
                     self.signals.drive(path, unit, source)
                 elif (value := self.values.of(f"{element.name}.{port}")[index - 1]) != 0.0:
-                    self.signals.laws[path] = (unit, self.values.in_numbers(value))
+                    if element.name in self.controlled:
+                        self.driven.append((path, value, unit))
+                    else:
+                        self.signals.laws[path] = (unit, self.values.in_numbers(value))
                 else:
                     continue
                 if path.endswith("_torque.t"):
@@ -603,12 +628,27 @@ class _Flat:
                 for item in here.components
             ]
 
-    def moves(self, name: str) -> bool:
-        """Return whether a variable is a coordinate, a rate or an acceleration of a joint or between flanges."""
+    def moves(self, name: str) -> str:
+        """Return the coordinate, rate, acceleration or state that a variable is, or is connected to; empty: none."""
+        return next(filter(self.is_moving, (name, *self.definitions.equal.get(name, ()))), "")
+
+    def is_moving(self, name: str) -> bool:
+        """Return whether a variable is a coordinate, rate or acceleration of a joint or between flanges, or a state."""
         owner, _, label = name.rpartition(".")
         kind = self.kinds.get(owner, "")
         item = CLASSES.get(kind, Class())
+        if name in self.definitions.rates or (kind in KINDS and item.shows and label in item.outputs):
+            return True
         return (".Joints." in kind or kind in KINDS) and (label, 1) in (*item.states, *item.accelerations)
+
+    def is_controlled(self, key: str) -> bool:
+        """Return whether an input of a component depends on states, or on what moves elsewhere."""
+        own = {f"{key}.{label}" for label, _ in CLASSES[self.kinds[key]].states}
+        for port, size, _ in CLASSES[self.kinds[key]].inputs:
+            ends = [f"{key}.{port}"] if size == 1 else [f"{key}.{port}[{index}]" for index in range(1, size + 1)]
+            if any(self.definitions.reach(end, self.moves) - own for end in ends):
+                return True
+        return False
 
     # -- scopes --------------------------------------------------------------------------------------------------------
 
@@ -624,7 +664,7 @@ class _Flat:
         if not isinstance(value, str):
             return value
         names = Expression(value).names - {"time"} - kept
-        if moving := sorted(self.values.moving & names):
+        if moving := sorted(self.values.moving.keys() & names):
             raise ModelError(f"a value depends on '{moving[0]}', which only torques and forces can")
         called = {name: self.local(name, scope) for name in sorted(names)}
         return re.sub(r"(?<![\w.])[A-Za-z_][\w.]*", lambda match: called.get(match[0], match[0]), value)

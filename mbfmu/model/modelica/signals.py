@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from mbfmu.errors import ModelError
 from mbfmu.model.block import Block, Defined, Port
 from mbfmu.model.modelica.connections import entries, named, sets_of, signals, whole_of
+from mbfmu.model.modelica.controls import Controls
 from mbfmu.model.modelica.interface import Class
 from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.values import Values, path_of
@@ -73,8 +74,12 @@ class Signals:
             return self.is_moving(other)
         return all(_is(self.variables[whole_of(end)], "Input") for end in pair)
 
-    def show(self, output: str) -> Iterator[str]:
+    def show(self, output: str, controls: Controls) -> Iterator[str]:
         """Keep what an output of the model is; yield a notice if it is left out.
+
+        Args:
+            output: its name.
+            controls: the block that computes formulas.
 
         Raises:
             ModelError: nothing defines it.
@@ -90,7 +95,10 @@ class Signals:
                     f"the output '{entry}' is not read: it must be a joint's coordinate or velocity, as hinge.phi"
                 )
             else:
-                yield f"the output '{entry}' is left out: it is not a coordinate or rate of a joint"
+                try:
+                    controls.show(entry, self.values.signal(entry), self.variables[output]["unit"] or "1")
+                except ModelError as error:
+                    yield f"the output '{entry}' is left out: {error}"
 
     def source(self, port: str, unit: str) -> str:
         """Return the entry of the model's inputs that a component's input gets; empty if it is bound to a value.
@@ -157,14 +165,14 @@ class Signals:
         used = self.used()
         alone = {path: ends[0] for path, ends in self.driven.items() if len(ends) == used.count(ends[0]) == 1}
         shared = {path: ends for path, ends in self.driven.items() if path not in alone}
-        block = _unlike("inputs", taken)
+        block = unlike("inputs", taken)
         units = {entry: self.units[path] for path, ends in shared.items() for entry in ends}
         stated = [entry for name in self.inputs for entry in entries(self.flat, name) if entry in units]
         ports = {entry: self.port(entry, units[entry]) for entry in stated}
         called = [port.name for port in ports.values()]
         sums = tuple(
             Defined(
-                _unlike(f"to_{path_of(path.replace('.', '_'))}", called),
+                unlike(f"to_{path_of(path.replace('.', '_'))}", called),
                 " + ".join(ports[entry].name for entry in ends),
                 self.units[path],
                 output=True,
@@ -177,9 +185,9 @@ class Signals:
         blocks = [Subsystem(block, Block(block, tuple(ports.values()), (), sums))] if shared else []
         wires = [wire(f"{block}.{item.name}", path) for path, item in zip(shared, sums, strict=True)]
         if self.laws:
-            laws = _unlike("laws", [*taken, block])
+            laws = unlike("laws", [*taken, block])
             outputs = [
-                Defined(_unlike(f"to_{path_of(path.replace('.', '_'))}", ()), formula, unit, output=True)
+                Defined(unlike(f"to_{path_of(path.replace('.', '_'))}", ()), formula, unit, output=True)
                 for path, (unit, formula) in self.laws.items()
             ]
             blocks.append(Subsystem(laws, Block(laws, (), (), tuple(outputs))))
@@ -205,7 +213,7 @@ class Routes(NamedTuple):
     starts: dict[str, float]
 
 
-def _unlike(name: str, taken: Iterable[str]) -> str:
+def unlike(name: str, taken: Iterable[str]) -> str:
     """Return a name with as many underscores behind it as make it another one."""
     while name in taken:
         name += "_"

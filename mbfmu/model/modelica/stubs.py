@@ -65,13 +65,17 @@ CONTENTS = {
     ),
     "Modelica.Units.Conversions": (
         "function from_deg input Real degree; output Real radian; algorithm radian := degree*0.017453292519943295; "
-        "end from_deg;"
+        "end from_deg; "
+        "function to_deg input Real radian; output Real degree; algorithm degree := radian*57.29577951308232; "
+        "end to_deg; function to_rpm input Real rs; output Real rpm; algorithm rpm := rs*9.549296585513721; end to_rpm; "
+        "function from_rpm input Real rpm; output Real rs; algorithm rs := rpm*0.10471975511965977; end from_rpm;"
     ),
     "Modelica.Math": " ".join(
         f"function {name} input Real u; output Real y; algorithm y:={name}(u); end {name};"
         for name in FUNCTIONS.split()
     ),
     "Modelica.Blocks.Interfaces": "connector RealInput = input Real; connector RealOutput = output Real;",
+    "Modelica.Blocks.Types": "type Init = enumeration(NoInit, SteadyState, InitialState, InitialOutput);",
     "Modelica.Thermal.HeatTransfer.Interfaces": _connector("HeatPort_a") + _connector("HeatPort_b"),
     "Modelica.Mechanics.Rotational.Interfaces": FLANGES,
     "Modelica.Mechanics.Translational.Interfaces": FLANGES,
@@ -91,14 +95,19 @@ CONTENTS = {
 """Contents of each package besides the classes that are read."""
 
 
-def _quiet(item: Class) -> str:
-    """Return the declarations of the parameters without effect that a class does not declare itself."""
+def _quiet(item: Class, words: set[str]) -> str:
+    """Return the declarations of the parameters without effect that a text names and a class does not declare itself.
+
+    Args:
+        item: the class.
+        words: the words of the text.
+    """
     labels = [(name, kind) for kind, names in SEEN.items() for name in names.split()]
     labels += [*UNUSED.items(), *((name, "Boolean") for name in REFUSED)]
     made = []
     for name, kind in labels:
         base, bracket, size = kind.partition("[")
-        if name not in item.parameters:
+        if name in words and name not in item.parameters:
             made.append(f"parameter {base} {name}{bracket}{size}{'=false' if name == 'useHeatPort' else ''};")
     return " ".join(made)
 
@@ -111,9 +120,8 @@ def _written() -> dict[str, str]:
         for match in re.finditer(r"^(partial )?(?:model|block) (\w+)$(.*?)^end \2;", text, re.MULTILINE | re.DOTALL):
             partial, name, body = match[1], match[2], " ".join(match[3].split())
             path = f"{file.stem}.{name}"
-            quiet = _quiet(Class(body)) if path.startswith(MULTIBODY) else ""
             tag = "" if partial else f'constant String {MADE_OF}="{path}";'
-            texts[path] = f"{partial or ''}model {name} {tag} {quiet} {body} end {name};"
+            texts[path] = f"{partial or ''}model {name} {tag} {body} end {name};"
     return texts
 
 
@@ -121,17 +129,17 @@ WRITTEN = _written()
 """Text of the classes that consist of other classes, or of equations, by path."""
 
 
-def _needed(text: str) -> list[str]:
-    """Return the paths of the classes whose names occur in a text, or in that of a class that does."""
-    named = {path: path.rpartition(".")[2] for path in (*CLASSES, *WRITTEN)}
+def _words(text: str) -> set[str]:
+    """Return the words of a text, and those of the classes of `WRITTEN` that it names, and so on."""
+    named = {path.rpartition(".")[2]: body for path, body in WRITTEN.items()}
     words, before = {"World", *re.findall(r"\w+", text)}, 0
     while len(words) > before:
         before = len(words)
-        words.update(*(re.findall(r"\w+", body) for path, body in WRITTEN.items() if named[path] in words))
-    return [path for path, name in named.items() if name in words]
+        words.update(*(re.findall(r"\w+", body) for name, body in named.items() if name in words))
+    return words
 
 
-def _class(path: str, item: Class) -> str:
+def _class(path: str, item: Class, words: set[str]) -> str:
     name = path.rpartition(".")[2]
     domain = item.axis or "".join(path.split(".")[2:3])
     interfaces = f"{planar.LIBRARY if path.startswith(planar.LIBRARY) else MULTIBODY}.Interfaces"
@@ -153,7 +161,7 @@ def _class(path: str, item: Class) -> str:
     if item.support:
         ports.append(f"Modelica.Mechanics.{domain}.Interfaces.Flange_b support if useSupport;")
         equations.append(f"if useSupport then support.{ACROSS}=0; end if;")
-    if item.heats:
+    if item.heats and "useHeatPort" in words:
         ports.append("Modelica.Thermal.HeatTransfer.Interfaces.HeatPort_a heatPort if useHeatPort;")
         equations.append(f"if useHeatPort then heatPort.{ACROSS}=0; end if;")
     for port in item.outputs:
@@ -165,8 +173,14 @@ def _class(path: str, item: Class) -> str:
         ports.append(f"Real {state}{f'[{size}]' if size > 1 else ''};")
         equations.append(f"der({state})={f'zeros({size})' if size > 1 else '0'};")
     tag = f'constant String {TAG}="{path}";'
-    body = f"{item.declared}{_quiet(item)} {' '.join(ports)}"
+    body = f"{item.declared}{_quiet(item, words)} {' '.join(ports)}"
     return f"model {name} {tag} {body} equation {' '.join(equations)} end {name};"
+
+
+def _written_class(name: str, body: str, words: set[str]) -> str:
+    """Return the text of a class that consists of others, which takes parameters without effect too."""
+    quiet = _quiet(Class(body), words) if "MultiBody." in body else ""
+    return re.sub(rf"model {name} ", f"model {name} {quiet} ", body, count=1)
 
 
 def whole(text: str, within: str, beside: Mapping[str, str] | None = None) -> str:
@@ -184,9 +198,11 @@ def whole(text: str, within: str, beside: Mapping[str, str] | None = None) -> st
         rooms.setdefault(path.rpartition(".")[0], [])
     for path, content in (beside or {}).items():
         rooms.setdefault(path.rpartition(".")[0], []).append(content)
-    for path in _needed(" ".join((text, *(beside or {}).values()))):
-        content = WRITTEN[path] if path in WRITTEN else _class(path, CLASSES[path])
-        rooms.setdefault(path.rpartition(".")[0], []).append(content)
+    words = _words(" ".join((text, *(beside or {}).values())))
+    for path in (*CLASSES, *WRITTEN):
+        if (name := path.rpartition(".")[2]) in words:
+            content = _written_class(name, WRITTEN[path], words) if path in WRITTEN else _class(path, CLASSES[path], words)
+            rooms.setdefault(path.rpartition(".")[0], []).append(content)
     rooms["Modelica.SIunits"] = [*rooms["Modelica.Units.SI"]]
     rooms.setdefault(within, []).insert(0, text)
 

@@ -16,6 +16,8 @@ Nested: TypeAlias = Any
 """A value, or a list of values."""
 MOST = 100_000
 """Largest number of numbers that ``fill`` gives."""
+CONVERSIONS = {"to_deg": 180.0 / math.pi, "from_rpm": math.pi / 30.0, "to_rpm": 30.0 / math.pi}
+"""Factors of functions of Modelica.Units.Conversions, by name."""
 RATES = {"phi": "w", "w": "a", "s": "v", "v": "a", "phi_rel": "w_rel", "w_rel": "a_rel", "s_rel": "v_rel",
          "v_rel": "a_rel"}  # fmt: skip
 """Time derivative of each coordinate and rate, by its name."""
@@ -48,10 +50,10 @@ class Values:
         """Those of them that are parameters of the user's."""
         self.without: list[str] = []
         self.numbers: dict[str, float] = {}
-        self.is_moving: Callable[[str], bool] = lambda _: False
-        """Function that returns whether a variable is a coordinate, a rate or a state: formulas have its name."""
-        self.moving: set[str] = set()
-        """Names of these in formulas."""
+        self.moves: Callable[[str], str] = lambda _: ""
+        """Function that returns the coordinate, rate or state that a variable is, whose name formulas have."""
+        self.moving: dict[str, str] = {}
+        """Names of these by how formulas have them."""
         self.defined: Callable[[str], Any] = lambda _: None
         """Function that returns the tree of what defines a variable, None for nothing."""
 
@@ -109,7 +111,11 @@ class Values:
             if tree is None:
                 raise ModelError(f"'{name}' is a variable, and a value must be an expression of parameters")
             self.kept[key] = None
-            self.kept[key] = self.value(tree)
+            try:
+                self.kept[key] = self.value(tree)
+            finally:
+                if self.kept[key] is None:
+                    del self.kept[key]
         if self.kept[key] is None:
             raise ModelError(f"'{name}' depends on itself")
         return self.kept[key]
@@ -155,6 +161,8 @@ class Values:
                 return f"{name}({text(self.value(item['args'][0]))})"
             case "FunctionCall" if item["name"]["name"].endswith("Conversions.from_deg"):
                 return f"deg({text(self.value(item['args'][0]))})"
+            case "FunctionCall" if (unit := item["name"]["name"].rpartition("Conversions.")[2]) in CONVERSIONS:
+                return joined("*", self.value(item["args"][0]), CONVERSIONS[unit])
         label = item.get("function") or item.get("op") or kind if isinstance(item, dict) else kind
         raise ModelError(f"the operation '{label}' is not read in expressions")
 
@@ -166,11 +174,15 @@ class Values:
         """
         if isinstance(value, list):
             return [self.rate(entry) for entry in value]
-        owner, _, label = str(value).rpartition(".")
-        if value not in self.moving or label not in RATES:
+        owner, _, label = self.moving.get(str(value), "").rpartition(".")
+        if label not in RATES:
             raise ModelError("'der' is read of coordinates and of their rates alone")
-        self.moving.add(f"{owner}.{RATES[label]}")
-        return f"{owner}.{RATES[label]}"
+        return self.named_moving(f"{owner}.{RATES[label]}")
+
+    def named_moving(self, name: str) -> str:
+        """Return how formulas have a coordinate, a rate or a state."""
+        self.moving[path_of(name)] = name
+        return path_of(name)
 
     def unary(self, op: str, operand: Nested) -> Nested:
         """Return a value with a sign."""
@@ -189,20 +201,30 @@ class Values:
             return name.rpartition(".")[2]  # an item of an enumeration
         variable = self.variables[name]
         if variable["variability"] == "Empty":
-            if not variable["dims"] and self.is_moving(name):
-                self.moving.add(path_of(name))
-                return path_of(name)
-            index = [sub["Index"]["value"] for sub in item["subscripts"] if "Index" in sub]
+            index = [place for sub in item["subscripts"] if (place := self.index(sub)) is not None]
+            entry = "".join(f"[{position}]" for position in index)
+            if len(index) == len(variable["dims"]) and (moving := self.moves(f"{name}{entry}")):
+                return self.named_moving(moving)
             if len(index) == len(item["subscripts"]) == 1:
                 return self.signal(f"{name}[{index[0]}]")
             return self.signal(name) if not variable["dims"] else self.of(name)
         value = self.of(name)
         indices: list[int] = []
         for subscript in item["subscripts"]:
-            if "Index" not in subscript:
+            if (place := self.index(subscript)) is None:
                 raise ModelError(f"'{name}': only single entries of an array are read")
-            indices.append(subscript["Index"]["value"])
+            indices.append(place)
         return self.named(path_of(name), value, indices)
+
+    def index(self, subscript: Any) -> int | None:
+        """Return the number that a subscript is; None for a range."""
+        match subscript:
+            case {"Index": {"value": int(value)}}:
+                return value
+            case {"Expr": {"expr": tree}}:
+                value = self.value(tree)
+                return None if isinstance(value, list) else round(self.number(value))
+        return None
 
     def named(self, path: str, value: Nested, indices: list[int]) -> Nested:
         """Return the entries of a value by names that expressions can refer to."""
@@ -219,7 +241,7 @@ class Values:
         """Return whether a value depends on parameters of the user's."""
         if not isinstance(value, str):
             return False
-        names = Expression(value).names - {"time"} - self.moving
+        names = Expression(value).names - {"time"} - self.moving.keys()
         return any(name in self.own or self.varies(self.texts[name]) for name in names)
 
     def number(self, value: Nested) -> float:
@@ -241,7 +263,7 @@ class Values:
         """Return a value as a formula of ``time`` and numbers."""
         if not isinstance(value, str):
             return repr(value)
-        names = Expression(value).names - {"time"} - self.moving
+        names = Expression(value).names - {"time"} - self.moving.keys()
         known = {name: self.in_numbers(self.texts[name]) for name in names}
         return re.sub(
             r"(?<![\w.])[A-Za-z_][\w.]*", lambda match: f"({known[match[0]]})" if match[0] in known else match[0], value
