@@ -12,6 +12,7 @@ from mbfmu.model.modelica.values import Values
 
 Array = Any
 ROD = f"{MULTIBODY}.Joints.SphericalSpherical"
+CUT = f"{MULTIBODY}.Joints.RevolutePlanarLoopConstraint"
 UNIVERSAL_ROD = f"{MULTIBODY}.Joints.UniversalSpherical"
 INSIDE = ("universal", "rod", "spherical")
 """Components of a `UNIVERSAL_ROD`."""
@@ -48,15 +49,20 @@ class StartPoses:
         elements: the components, by name.
         sets: the sets of connected frames.
         world: name of the world.
+        guessed: whether start values that are not fixed count too.
     """
 
-    def __init__(self, elements: Mapping[str, ModelicaComponent], sets: list[list[str]], world: str) -> None:
-        self.elements = elements
+    def __init__(
+        self, elements: Mapping[str, ModelicaComponent], sets: list[list[str]], world: str, guessed: bool = False
+    ) -> None:
+        self.elements, self.guessed = elements, guessed
         self.group = {end: index for index, group in enumerate(sets) for end in group}
         self.ends = sets
         self.world = world
         self.unknown = {name for name, item in elements.items() if item.kind == SAME_AXIS}
         """Parts of assemblies whose axis in frame_b is not known yet, nor that of the joint there."""
+        self.open = {name for name, item in elements.items() if guessed and item.kind == CUT}
+        """Joints whose coordinate the others decide."""
 
     def rods(self) -> Iterator[tuple[str, Values]]:
         """Yield the rods whose length the start decides, with the values of the model."""
@@ -102,13 +108,15 @@ class StartPoses:
             return [(f"{self.world}.frame_b", (np.eye(3), -element.numbers("r")))]
         if any(name.startswith(f"{item.rpartition('.')[0]}.revolute.") for item in self.unknown):
             return []
-        if "frame_b" not in CLASSES[element.kind].frames or (step := across(element, along)) is None:
+        if "frame_b" not in CLASSES[element.kind].frames or name in self.open:
+            return []
+        if (step := across(element, along, self.guessed)) is None:
             return []
         R, r = step
         return [(f"{name}.frame_b", (R, r))] if port == "frame_a" else [(f"{name}.frame_a", (R.T, -R.T @ r))]
 
 
-def across(element: ModelicaComponent, along: Array) -> tuple[Array, Array] | None:
+def across(element: ModelicaComponent, along: Array, guessed: bool = False) -> tuple[Array, Array] | None:
     """Return the pose of frame_b of a component seen from its frame_a at the start; None if nothing decides it."""
     kind = element.kind.removeprefix(f"{MULTIBODY}.")
     if element.kind in SHIFTED:
@@ -119,19 +127,19 @@ def across(element: ModelicaComponent, along: Array) -> tuple[Array, Array] | No
         n = np.array(element.direction("n"))
         if along is not None and np.linalg.norm(np.cross(n, along)) < 1e-9:
             return np.eye(3), np.zeros(3)
-        phi = held(element, "phi")
+        phi = held(element, "phi", guessed)
         return None if phi is None else (turned(n, phi), np.zeros(3))
     if kind == "Joints.Prismatic":
         n = np.array(element.direction("n"))
-        s = 0.0 if along is not None else held(element, "s")
+        s = 0.0 if along is not None else held(element, "s", guessed)
         return None if s is None else (np.eye(3), s * n)
     return None
 
 
-def held(element: ModelicaComponent, label: str) -> float | None:
-    """Return the start value of a coordinate if it is fixed."""
+def held(element: ModelicaComponent, label: str, guessed: bool) -> float | None:
+    """Return the start value of a coordinate if it is fixed, or a guess that counts."""
     name = f"{element.name}.{label}"
-    if not any(element.values.variables[name]["fixed"] or []):
+    if not guessed and not any(element.values.variables[name]["fixed"] or []):
         return None
     return element.values.number(element.values.of(name, "start"))
 

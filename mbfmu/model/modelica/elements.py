@@ -330,6 +330,12 @@ def _scalar_starts(e: ModelicaComponent, name: str) -> Component:
     )
 
 
+def _closing(e: ModelicaComponent, name: str) -> Component:
+    """Return a joint that closes a loop; it begins where the other joints of the loop leave it."""
+    phi = e.values.kept.get(f"{e.name}.phi start")
+    return Revolute(name, n=e.direction("n"), phi=guess(phi) if phi else None)
+
+
 def _distance(e: ModelicaComponent, name: str) -> Component:
     if e.number("m"):
         raise ModelError(f"'{e.name}': a rod with mass is not read; leave m = 0, and give it a body")
@@ -387,7 +393,7 @@ ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
     f"{MULTIBODY}.Parts.BodyCylinder": _cylinder,
     f"{MULTIBODY}.Parts.PointMass": lambda e, name: Body(name, m=e.value("m"), **e.starts("r_0", "v_0")),
     f"{MULTIBODY}.Joints.Revolute": lambda e, name: Revolute(name, n=e.direction("n"), **e.starts("phi", "w")),
-    f"{MULTIBODY}.Joints.RevolutePlanarLoopConstraint": lambda e, name: Revolute(name, n=e.direction("n")),
+    f"{MULTIBODY}.Joints.RevolutePlanarLoopConstraint": _closing,
     f"{MULTIBODY}.Joints.Prismatic": lambda e, name: Prismatic(name, n=e.direction("n"), **e.starts("s", "v")),
     f"{MULTIBODY}.Joints.Cylindrical": lambda e, name: Cylindrical(
         name, n=e.direction("n"), **e.starts("s", "v", "phi", "w")

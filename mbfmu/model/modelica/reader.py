@@ -16,6 +16,7 @@ from mbfmu.model.joints import FreeMotion, Joint
 from mbfmu.model.modelica import planar, planar_elements
 from mbfmu.model.modelica.assemblies import StartPoses, measure, shortened
 from mbfmu.model.modelica.chains import KINDS, Chains
+from mbfmu.model.modelica.closing import guess_closed
 from mbfmu.model.modelica.compiler import flat_model, plain
 from mbfmu.model.modelica.connections import connected, entries, equal, sets_of
 from mbfmu.model.modelica.controls import Controls
@@ -114,7 +115,7 @@ class _Flat:
             for name, item in self.variables.items()
             if name.endswith(f".{MADE_OF}")
         }
-        self.made_of = set(made_of)
+        self.made_of = made_of
         self.stubs = set(self.kinds)
         """Names of the components whose equations say nothing."""
         self.kinds = shortened(self.kinds, made_of, connected(flat, []))
@@ -164,7 +165,9 @@ class _Flat:
         self.report_unused()
         # what the pose at the start decides
         if not alone:
-            measure(StartPoses(self.elements(), sets, world))
+            elements = self.elements()
+            measure(StartPoses(elements, sets, world))
+            guess_closed(elements, self.made_of, sets, world)
         # parameters under their own names, then components, which refer to them
         self.name_parameters()
         joined = {end: group for group in sets for end in group}

@@ -88,9 +88,9 @@ class Values:
         self.kept[key] = value
         return value
 
-    def give(self, name: str, value: Nested) -> None:
-        """Give a parameter a value that the model says by other means than a binding."""
-        self.kept[f"{name} binding"] = value
+    def give(self, name: str, value: Nested, attribute: str = "binding") -> None:
+        """Give a variable a value, or a start value, that the model says by other means."""
+        self.kept[f"{name} {attribute}"] = value
 
     def entries_of(self, name: str, sizes: list[int], key: str) -> Nested:
         """Return the values of the entries of a variable that is an array, each of which has its own definition."""
