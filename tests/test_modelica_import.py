@@ -390,8 +390,8 @@ MISTAKES = {
     "class": (TEXT.replace("Joints.Revolute", "Joints.Revolut"), "line 5: the class .*Revolut' is not read"),
     "modifier": (TEXT.replace("g=9.81", "gg=9.81"), "line 4: .*unknown modifier `gg`"),
     "equation": (
-        TEXT.replace("equation", "  Real x;\nequation\n  der(x) = hinge.phi;"),
-        "line 9: equations of .* are not read",
+        TEXT.replace("equation", "  Real x;\n  Real y;\nequation\n  x + y = hinge.phi;\n  x - y = hinge.w;"),
+        "line 10: equations of .* are not read",
     ),
     "world": (TEXT.replace("inner ", "inner outer_is_no_word_ "), "line 4"),
     "no value": (TEXT.replace("L = 1.2", "L = 0/0"), "line 2: .*division by zero"),

@@ -141,7 +141,7 @@ MISTAKES = {
     ),
     "output": (
         CART.replace("equation\n", "  output Real y;\nequation\n  2*y = guide.s;\n"),
-        r"equations of 'the model' are not read: only components, connect\(\.\.\.\) and",
+        r"line 9: the output 'y' is not read: write an equation for it",
     ),
 }
 

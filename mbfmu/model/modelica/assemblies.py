@@ -16,7 +16,9 @@ CUT = f"{MULTIBODY}.Joints.RevolutePlanarLoopConstraint"
 UNIVERSAL_ROD = f"{MULTIBODY}.Joints.UniversalSpherical"
 INSIDE = ("universal", "rod", "spherical")
 """Components of a `UNIVERSAL_ROD`."""
-SHIFTED = frozenset(f"{MULTIBODY}.Parts.{kind}" for kind in ("FixedTranslation", "BodyShape", "BodyBox", "BodyCylinder"))
+SHIFTED = frozenset(
+    f"{MULTIBODY}.Parts.{kind}" for kind in ("FixedTranslation", "BodyShape", "BodyBox", "BodyCylinder")
+)
 """Classes whose frame_b is ahead of frame_a by r."""
 
 
@@ -79,7 +81,8 @@ class StartPoses:
         """Return rotation matrix, shape (3, 3), and origin, shape (3,), of frame b seen from frame a; None if unknown.
 
         Args:
-            a, b: full names of the frames.
+            a: full name of the one frame.
+            b: that of the other one.
             along: direction in frame a, shape (3,), which alone is asked for; joints that leave it as it is count as
                 not turned.
         """

@@ -139,7 +139,9 @@ def _own(e: ModelicaComponent, along: Combination) -> Iterator[Component]:
     formula = e.local(e.full(effort), frozenset(symbols))
     if isinstance(formula, str):
         if taken := sorted(Expression(formula).names & {"s", "v"}):
-            raise ModelError(f"'{taken[0]}' names the motion in the law of '{e.name}': give that parameter another name")
+            raise ModelError(
+                f"'{taken[0]}' names the motion in the law of '{e.name}': give that parameter another name"
+            )
         pattern = "|".join(map(re.escape, symbols))
         formula = re.sub(rf"(?<![\w.])({pattern})(?![\w.])", lambda match: symbols[match[0]], formula)
     yield along.law(formula)

@@ -342,7 +342,7 @@ class Chains:
                 self.made.components += [(along.scope, item) for item in ON_MASSES[kind](element, along)]
         elif kind in LAWS:
             along = self.combination(element, self.ends(element))
-            if along is not None and element.name in self.controlled:
+            if along is not None and kind in {*EFFORTS, "Effort"} and element.name in self.controlled:
                 drive = AffineDrive(along.name, joints=along.joints, ratios=along.ratios)
                 self.made.components.append((along.scope, drive))
                 self.made.drives[f"{along.scope}.{along.name}.u".lstrip(".")] = self.port(element)[0]
@@ -378,16 +378,20 @@ class Chains:
         for port, factor in ends.items():
             total = total.plus(self.coordinate(f"{owner}.{port}"), factor)
         total = self.resolved(total)
+        if any(term.startswith(" ") for term in total.terms):
+            raise ModelError(f"'{name}' is measured where no mass moves: connect an inertia or a mass there")
         rate = label.partition("_")[0] in RATE_OF.values()
-        terms = {}
-        for joint, factor in total.terms.items():
+        terms: dict[str, Value] = {}
+        for joint, ratio in total.terms.items():
             at = "phi" if isinstance(self.made.joints.get(joint), Revolute) or self.turns(joint) else "s"
-            terms[f"{joint}.{RATE_OF[at] if rate else at}"] = factor
+            terms[f"{joint}.{RATE_OF[at] if rate else at}"] = ratio
         return LinearForm(terms, 0.0 if rate else total.constant)
 
     def turns(self, joint: str) -> bool:
         """Return whether the axis of a joint of the model's own turns, by the path of the joint."""
-        return any(path_of(name) == joint and CLASSES[kind].axis == "Rotational" for name, kind in self.ports.kinds.items())
+        return any(
+            path_of(name) == joint and CLASSES[kind].axis == "Rotational" for name, kind in self.ports.kinds.items()
+        )
 
     def ends(self, element: ModelicaComponent) -> dict[str, float]:
         """Return the flanges of an element with their signs in the coordinate along which it acts."""

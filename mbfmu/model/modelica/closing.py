@@ -1,7 +1,7 @@
 """Guesses that choose between the ways in which loops of a Modelica model close.
 
-An assembly of joints closes its loop in two ways, of which the one counts whose last coordinate is nearer to its guess. A
-joint that is to close a loop has no coordinate of its own: it begins where the other joints of the loop leave it.
+An assembly of joints closes its loop in two ways: the one counts whose last coordinate is nearer to its guess. A joint
+that is to close a loop has no coordinate of its own: it begins where the other joints of the loop leave it.
 """
 
 import math
@@ -47,47 +47,66 @@ def guess_closed(
 
 
 def closed(name: str, kind: str, poses: StartPoses) -> bool:
-    """Give the joints of an assembly the coordinates with which its loop closes; return whether its frames are known."""
+    """Give the joints of an assembly the guesses with which its loop closes; return whether its frames are known."""
     pose = poses.pose(f"{name}.frame_a", f"{name}.frame_b")
     if pose is None:
         return False
     R, r = pose
     at_a, in_middle, at_b = (poses.elements[f"{name}.{joint}"] for joint in JOINTS[kind])
-    values, turns = at_a.values, kind.endswith("R")
-    rod_1, rod_2 = (vector(values, f"{name}.{label}") for label in ("rRod1_ia", "rRod2_ib"))
+    values, label = at_a.values, "phi" if kind.endswith("R") else "s"
+    rod_1, rod_2 = (vector(values, f"{name}.{rod}") for rod in ("rRod1_ia", "rRod2_ib"))
     n_a, n_b = axis(at_a, "n"), axis(at_b, "n")
-    offset, guess = (
-        values.number(values.of(f"{name}.{label}")) for label in (f"{('s', 'phi')[turns]}_offset", f"{('s', 'phi')[turns]}_guess")
-    )
-    if turns:
+    offset, guess = (values.number(values.of(f"{name}.{label}_{which}")) for which in ("offset", "guess"))
+    # the coordinate at frame_b that is nearer to its guess, and the pose of the rod there
+    if label == "phi":
         offset, guess = math.radians(offset), math.radians(guess)
-        # A cos(phi) + B sin(phi) = C, with the middle joint at the end of both rods
-        across = rod_2 - n_b * (n_b @ rod_2)
-        centre = r + R @ (n_b * (n_b @ rod_2))
-        A, B = 2 * centre @ R @ across, 2 * centre @ R @ np.cross(n_b, across)
-        C = rod_1 @ rod_1 - centre @ centre - across @ across
-        size = math.hypot(A, B)
-        half = math.acos(max(-1.0, min(1.0, C / size))) if size else 0.0
-        both = [math.remainder(math.atan2(B, A) + sign * half - offset, math.tau) for sign in (1, -1)]
+        both = [math.remainder(angle, math.tau) - offset for angle in angles(r, R, n_b, rod_1, rod_2)]
+        moved = min(both, key=lambda angle: abs(angle - guess))
+        R_b = R @ turned(n_b, offset + moved)
+        middle = r + R_b @ rod_2
     else:
-        # (d e + r_0)^2 = l^2 for the way d of the prismatic joint
-        e, start = R @ n_b, r + R @ rod_2
-        along = e @ start
-        root = math.sqrt(max(0.0, along**2 - start @ start + rod_1 @ rod_1))
-        both = [-along + root - offset, -along - root - offset]
-    coordinate = min(both, key=lambda item: abs(item - guess))
-    moved = offset + coordinate
-    R_b = R @ turned(n_b, moved) if turns else R
-    middle = r + R_b @ rod_2 + (0.0 if turns else R @ n_b * moved)
+        both = [way - offset for way in ways(R @ n_b, r + R @ rod_2, rod_1)]
+        moved = min(both, key=lambda way: abs(way - guess))
+        R_b = R
+        middle = r + R @ (rod_2 + n_b * (offset + moved))
+    # the angles of the other joints, which leave the rods where these poses have them
     phi_a = between(n_a, rod_1, middle)
-    same = poses.elements[f"{name}.same"]
-    R_same = np.eye(3) if (step := poses.steps(f"{same.name}.frame_a", None)) == [] else step[0][1][0]
+    step = poses.steps(f"{name}.same.frame_a", None)
+    R_same = step[0][1][0] if step else np.eye(3)
     phi_m = angle_about(n_a, turned(n_a, phi_a).T @ R_b @ R_same.T)
-    for element, label, value in (
-        (at_a, "phi", phi_a), (in_middle, "phi", phi_m), (at_b, "phi" if turns else "s", coordinate)
-    ):  # fmt: skip
-        values.give(f"{element.name}.{label}", float(value), "start")
+    values.give(f"{at_a.name}.phi", phi_a, "start")
+    values.give(f"{in_middle.name}.phi", phi_m, "start")
+    values.give(f"{at_b.name}.{label}", float(moved), "start")
     return True
+
+
+def angles(r: Array, R: Array, n: Array, rod_1: Array, rod_2: Array) -> tuple[float, float]:
+    """Return the two angles (rad) of a hinge at r with which the ends of both rods meet.
+
+    With the part of the second rod normal to n, ``|r + R turned(n, phi) rod_2| = |rod_1|`` is ``A cos phi + B sin phi
+    = C``.
+
+    Args:
+        r: origin of the hinge seen from the other end of the first rod, shape (3,).
+        R: its rotation matrix, shape (3, 3).
+        n: its axis, resolved in its own frame, shape (3,).
+        rod_1: the first rod, shape (3,).
+        rod_2: the second rod, resolved in the frame of the hinge, shape (3,).
+    """
+    normal = rod_2 - n * (n @ rod_2)
+    centre = r + R @ (n * (n @ rod_2))
+    A, B = 2 * centre @ R @ normal, 2 * centre @ R @ np.cross(n, normal)
+    C = rod_1 @ rod_1 - centre @ centre - normal @ normal
+    size = math.hypot(A, B)
+    half = math.acos(max(-1.0, min(1.0, C / size))) if size else 0.0
+    return math.atan2(B, A) + half, math.atan2(B, A) - half
+
+
+def ways(e: Array, start: Array, rod: Array) -> tuple[float, float]:
+    """Return the two ways (m) along a direction from a point to where it is as far from the origin as a rod is long."""
+    along = float(e @ start)
+    root = math.sqrt(max(0.0, along**2 - float(start @ start) + float(rod @ rod)))
+    return root - along, -root - along
 
 
 def axis(element: ModelicaComponent, label: str) -> Array:

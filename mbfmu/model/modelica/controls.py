@@ -186,7 +186,7 @@ class Controls:
             ModelError: it is an acceleration.
         """
         if (known := of_joint(path)) is None:
-            raise ModelError(f"'{path}' is an acceleration or an effort: only coordinates and their rates are read here")
+            raise ModelError(f"'{path}' is an acceleration or an effort: only coordinates and their rates are read")
         self.made.ports.setdefault(path, Port(self.local(path), known[1]))
         return self.local(path)
 

@@ -60,7 +60,7 @@ class Definitions:
         """Trees of the time derivatives of states of the model's own, by name."""
         self.implied = self.implicit(flat, owned)
         """Equations that decide a variable without being solved for it, by its name."""
-        self.entries = lambda name: entries(flat, name)
+        self.flat = flat
 
     def is_own(self, name: str, owned: set[str]) -> bool:
         """Return whether a scalar is a variable of the model's own."""
@@ -94,7 +94,7 @@ class Definitions:
         return implied
 
     def reads(self, item: Any) -> bool:
-        """Return whether an equation decides one variable of the model's own: it, its rate, or what it is implied by."""
+        """Return whether an equation decides one variable of the model's own, or its rate."""
         pair = definition(item)
         if pair is not None and pair[0] in self.trees:
             return True
@@ -148,7 +148,7 @@ class Definitions:
             here = todo.pop()
             variable = self.variables.get(whole_of(here), {})
             for tree in filter(None, (self.of(here), variable.get("binding"))):
-                names = {end for name in names_in(tree) for end in self.entries(name)}
+                names = {end for name in names_in(tree) for end in entries(self.flat, name)}
                 for other in names - seen:
                     seen.add(other)
                     if moving := moves(other):

@@ -11,9 +11,9 @@ SAME_AXIS = f"{MULTIBODY}.Joints.Internal.SameAxis"
 """Part of an assembly of joints that turns the axis of its revolute joints to where frame_b has it."""
 SEEN = {
     "Boolean": (
-        "animation animateSphere showMass enableAnimation animateWorld animateGravity animateGround axisShowLabels "
-        "enforceStates useQuaternions driveTrainMechanics3D useHeatPort animate extraLine enableAssert "
-        "showUniversalAxes checkTotalPower kinematicConstraint"
+        "animation animateSphere showMass enableAnimation animateWorld animateGravity animateGround "
+        "axisShowLabels enforceStates useQuaternions driveTrainMechanics3D useHeatPort animate extraLine "
+        "enableAssert showUniversalAxes checkTotalPower kinematicConstraint"
     ),
     "String": "shapeType label1 label2 rodShapeType",
     "Integer[3]": (
@@ -21,10 +21,11 @@ SEEN = {
         "axisColor_z gravityArrowColor gravitySphereColor groundColor sequence_angleStates rodColor rod1Color rod2Color"
     ),
     "Real": (
-        "specularCoefficient extra sphereDiameter cylinderDiameter cylinderLength boxHeight boxWidth axisLength "
-        "axisDiameter gravityArrowLength gravityArrowDiameter gravitySphereDiameter groundLength_u groundLength_v "
-        "defaultN_to_m defaultNm_to_m s_small lengthFraction massDiameter numberOfWindings width coilWidth length "
-        "height widthOfCoil rodDiameter rodWidth rodHeight rodExtra rod1Diameter rod2Diameter diameter_a length_a diameter_b length_b phi_nominal s_nominal zPosition N_to_m Nm_to_m"
+        "specularCoefficient extra sphereDiameter cylinderDiameter cylinderLength boxHeight boxWidth "
+        "axisLength axisDiameter gravityArrowLength gravityArrowDiameter gravitySphereDiameter groundLength_u "
+        "groundLength_v defaultN_to_m defaultNm_to_m s_small lengthFraction massDiameter numberOfWindings "
+        "width coilWidth length height widthOfCoil rodDiameter rodWidth rodHeight rodExtra rod1Diameter "
+        "rod2Diameter diameter_a length_a diameter_b length_b phi_nominal s_nominal zPosition N_to_m Nm_to_m"
     ),
     "Real[3]": "lengthDirection widthDirection boxWidthDirection r_shape gravityArrowTail groundAxis_u",
     "StateSelect": "stateSelect",

@@ -29,6 +29,11 @@ def _relative(at: str, rate: str, effort: str, outputs: bool = True) -> dict[str
     }
 
 
+def _law(at: str, rate: str, effort: str, unit: str) -> Class:
+    """Return the class by which a law of a model's own acts."""
+    return Class(inputs=((effort, 1, unit),), **_relative(at, rate, effort, outputs=False))
+
+
 def _mass(declared: str, at: str, rate: str) -> Class:
     return Class(declared, states=states(f"{at} {rate}"), accelerations=states("a"), flanges=PAIR, rigid=True)
 
@@ -115,7 +120,7 @@ def _classes() -> Iterator[tuple[str, Class]]:
             ("Components", components),
             ("Sources", _sources(*letters, unit)),
             ("Sensors", _sensors(*letters)),
-            ("Interfaces", {"Effort": Class(inputs=((letters[3], 1, unit),), **_relative(*letters[1:], outputs=False))}),
+            ("Interfaces", {"Effort": _law(*letters[1:], unit)}),
         ):
             for name, item in items.items():
                 path = f"Modelica.Mechanics.{domain}.{package}.{name}"

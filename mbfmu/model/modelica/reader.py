@@ -192,14 +192,16 @@ class _Flat:
             self.controls.drive(path, value, unit)
         self.show_signals()
         # the whole system, and the routes of its signals
-        system = self.built("", name.rpartition(".")[2], tuple(connections))
+        system = self.built("", name.rpartition(".")[2], tuple(connections), in_plane)
         taken = [item.name for item in (*system.components, *system.parameters)]
         routes = self.signals.routes(taken)
         controls = self.controls.built(unlike("controls", [*taken, *(item.name for item in routes.blocks)]))
         self.notices += self.controls.made.notices
+        used = {name.rpartition(".")[0] for name in self.values.moving.values()}
+        shows = [key for key, kind in self.kinds.items() if CLASSES[kind].shows and key not in used]
+        self.notices += [f"'{key}' is left out: it only shows or measures" for key in shows]
         return replace(
             system,
-            planar=in_plane,
             components=(*system.components, *routes.blocks, *controls.blocks),
             wires=(*routes.wires, *controls.wires),
             names={**routes.names, **controls.names},
@@ -233,10 +235,7 @@ class _Flat:
             self.at(key)
             element = ModelicaComponent(key, kind, self.values, self.localized, self.notices)
             scope, _, leaf = path_of(key).rpartition(".")
-            if CLASSES[kind].shows:
-                self.notices.append(f"'{key}' is left out: it only shows or measures")
-                continue
-            if key in self.chained:
+            if CLASSES[kind].shows or key in self.chained:
                 continue
             if kind in AXIS:
                 self.axis(element, joined)
@@ -705,16 +704,17 @@ class _Flat:
         else:
             here.parameters[leaf] = Parameter(leaf, self.localized(value, scope) if names else result, unit, text)
 
-    def built(self, scope: str, name: str, connections: tuple[Connection, ...]) -> System:
+    def built(self, scope: str, name: str, connections: tuple[Connection, ...], planar: bool) -> System:
         """Return a system with its sub-systems."""
         here = self.scopes[scope]
         inner = [path for path in self.scopes if path and path.rpartition(".")[0] == scope]
         parts: list[Component | Subsystem] = [*here.components]
         for path in inner:
             leaf = path.rpartition(".")[2]
-            parts.append(Subsystem(leaf, self.built(path, leaf, ()), self.scopes[path].values))
+            parts.append(Subsystem(leaf, self.built(path, leaf, (), planar), self.scopes[path].values))
         description = self.flat["model_description"] if not scope else ""
-        return System(name, tuple(parts), connections, tuple(here.parameters.values()), description=description or "")
+        parameters = tuple(here.parameters.values())
+        return System(name, tuple(parts), connections, parameters, planar=planar, description=description or "")
 
 
 def across_of(n: Any) -> tuple[float, ...]:

@@ -91,9 +91,7 @@ class Signals:
                 if first != entry:
                     yield f"the output '{entry}' is left out: '{first}' is the same"
             elif self.defined(entry) is None:
-                raise ModelError(
-                    f"the output '{entry}' is not read: it must be a joint's coordinate or velocity, as hinge.phi"
-                )
+                raise ModelError(f"the output '{entry}' is not read: write an equation for it, '{entry} = ...'")
             else:
                 try:
                     controls.show(entry, self.values.signal(entry), self.variables[output]["unit"] or "1")

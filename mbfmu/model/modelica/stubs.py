@@ -67,7 +67,8 @@ CONTENTS = {
         "function from_deg input Real degree; output Real radian; algorithm radian := degree*0.017453292519943295; "
         "end from_deg; "
         "function to_deg input Real radian; output Real degree; algorithm degree := radian*57.29577951308232; "
-        "end to_deg; function to_rpm input Real rs; output Real rpm; algorithm rpm := rs*9.549296585513721; end to_rpm; "
+        "end to_deg; "
+        "function to_rpm input Real rs; output Real rpm; algorithm rpm := rs*9.549296585513721; end to_rpm; "
         "function from_rpm input Real rpm; output Real rs; algorithm rs := rpm*0.10471975511965977; end from_rpm;"
     ),
     "Modelica.Math": " ".join(
@@ -201,7 +202,9 @@ def whole(text: str, within: str, beside: Mapping[str, str] | None = None) -> st
     words = _words(" ".join((text, *(beside or {}).values())))
     for path in (*CLASSES, *WRITTEN):
         if (name := path.rpartition(".")[2]) in words:
-            content = _written_class(name, WRITTEN[path], words) if path in WRITTEN else _class(path, CLASSES[path], words)
+            content = (
+                _written_class(name, WRITTEN[path], words) if path in WRITTEN else _class(path, CLASSES[path], words)
+            )
             rooms.setdefault(path.rpartition(".")[0], []).append(content)
     rooms["Modelica.SIunits"] = [*rooms["Modelica.Units.SI"]]
     rooms.setdefault(within, []).insert(0, text)

@@ -16,6 +16,8 @@ Nested: TypeAlias = Any
 """A value, or a list of values."""
 MOST = 100_000
 """Largest number of numbers that ``fill`` gives."""
+FILLED: dict[str, tuple[float, ...]] = {"Fill": (), "Zeros": (0.0,), "Ones": (1.0,)}
+"""First argument of the functions that fill arrays, where they say it themselves."""
 CONVERSIONS = {"to_deg": 180.0 / math.pi, "from_rpm": math.pi / 30.0, "to_rpm": 30.0 / math.pi}
 """Factors of functions of Modelica.Units.Conversions, by name."""
 RATES = {"phi": "w", "w": "a", "s": "v", "v": "a", "phi_rel": "w_rel", "w_rel": "a_rel", "s_rel": "v_rel",
@@ -71,6 +73,9 @@ class Values:
             if sizes:
                 return self.entries_of(name, sizes, key)
             tree = self.defined(name)
+            if moving := self.moves(name):
+                self.kept[key] = self.named_moving(moving)
+                return self.kept[key]
             if tree is None:
                 raise ModelError(f"'{name}' is a variable, and a value must be an expression of parameters")
         if tree is None and attribute == "binding":
@@ -144,27 +149,41 @@ class Values:
                 for condition, branch in reversed(item["branches"]):
                     result = f"where({text(self.value(condition))}, {text(self.value(branch))}, {text(result)})"
                 return result
-            case "BuiltinCall" if item["function"] == "Fill":
-                first, *sizes = map(self.value, item["args"])
-                counts = [self.number(size) for size in sizes]
-                if not 0 <= math.prod(counts) <= MOST:
-                    raise ModelError(f"fill(...) of {math.prod(counts):g} numbers: at most {MOST} are read")
-                for size in reversed(counts):
-                    first = [first] * round(size)
-                return first
+            case "BuiltinCall" if item["function"] in FILLED:
+                return self.filled([*FILLED[item["function"]], *map(self.value, item["args"])])
             case "BuiltinCall" if item["function"] in CALLS:
                 arguments = ", ".join(text(self.value(entry)) for entry in item["args"])
                 return f"{CALLS[item['function']]}({arguments})"
             case "BuiltinCall" if item["function"] == "Der":
                 return self.rate(self.value(item["args"][0]))
-            case "FunctionCall" if (name := _function(item["name"]["name"])) in CALLS.values():
-                return f"{name}({text(self.value(item['args'][0]))})"
-            case "FunctionCall" if item["name"]["name"].endswith("Conversions.from_deg"):
-                return f"deg({text(self.value(item['args'][0]))})"
-            case "FunctionCall" if (unit := item["name"]["name"].rpartition("Conversions.")[2]) in CONVERSIONS:
-                return joined("*", self.value(item["args"][0]), CONVERSIONS[unit])
+            case "FunctionCall":
+                if (value := self.call(item["name"]["name"], item["args"])) is not None:
+                    return value
         label = item.get("function") or item.get("op") or kind if isinstance(item, dict) else kind
         raise ModelError(f"the operation '{label}' is not read in expressions")
+
+    def filled(self, arguments: list[Nested]) -> Nested:
+        """Return an array of equal values: the first argument, then the sizes.
+
+        Raises:
+            ModelError: it is too large.
+        """
+        value, *sizes = arguments
+        counts = [self.number(size) for size in sizes]
+        if not 0 <= math.prod(counts) <= MOST:
+            raise ModelError(f"fill(...) of {math.prod(counts):g} numbers: at most {MOST} are read")
+        for size in reversed(counts):
+            value = [value] * round(size)
+        return value
+
+    def call(self, function: str, arguments: list[Any]) -> Nested:
+        """Return the value of a function of Modelica's library; None for one that is not read."""
+        unit = function.rpartition("Conversions.")[2]
+        if (name := _function(function)) in CALLS.values():
+            return f"{name}({text(self.value(arguments[0]))})"
+        if unit == "from_deg":
+            return f"deg({text(self.value(arguments[0]))})"
+        return joined("*", self.value(arguments[0]), CONVERSIONS[unit]) if unit in CONVERSIONS else None
 
     def rate(self, value: Nested) -> Nested:
         """Return the time derivative of a coordinate or rate.
