@@ -121,7 +121,8 @@ def make_scheme(dae: Dae, name: str, options: Mapping[str, Any] | None = None) -
     if dae.switches and not dae.switching and (reason := dae.switches.by_events):
         names = ", ".join(f"'{item}'" for item in reason)
         raise StepperError(
-            f"stepper '{name}' has Newton's restitution and friction alone, and '{dae.name}' has a pull, a strength or "
-            f"another impact law ({names}): take a stepper that goes from event to event, such as 'projected'"
+            f"stepper '{name}' has Newton's restitution and friction alone, and '{dae.name}' has a pull, a strength, "
+            f"another impact law, losses of a gear or a one-way clutch ({names}): take a stepper that goes from event "
+            "to event, such as 'projected'"
         )
     return family.make(dae, **chosen)

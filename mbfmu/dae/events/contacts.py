@@ -15,6 +15,7 @@ from mbfmu.errors import ModelError
 from mbfmu.model.contact import ImpactLaw
 from mbfmu.model.contacts import AxesContact, AxisContact, FrameContact, Friction, Gap
 from mbfmu.model.contacts.contact import force_name
+from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.frame import SX, expression
 from mbfmu.model.mechanism import joints_of
 
@@ -65,7 +66,7 @@ def switches_of(
         first = len(gaps)
         gaps += _gaps_of(path, contact, closing, index_of)
         for item in rubs:
-            forces = _normal_of(bodies, item, joint, shown, u)
+            forces = _normal_of(bodies, item, joint or path, shown, u)
             slips += _slips_of(path, contact, item, first, index_of, forces)
     return _switches(bodies, gaps, slips, u, shown, names) if gaps or slips else None
 
@@ -133,24 +134,31 @@ def _slips_of(
             f"{path}.{part}" if part else path, item.unit, index_of[f"{path}.{force_name(part, label)}"],
             None if item.gap is None else first + item.gap,
             item.slide is not None, item.signed, pair=count == 2 and index == 0, breaks=item.breaks,
-            reacts=item.normal is not None,
+            reacts=item.normal is not None, sided=item.driving is not None, one_way=item.one_way,
         )  # fmt: skip
         slide = ca.SX(0) if item.slide is None else expression(item.slide)[index]
         yield _Slip(signal, rates[index], slide, *forces, item)
 
 
-def _normal_of(bodies: Bodies, item: Friction, joint: str, shown: Outputs, u: SX) -> tuple[SX, SX]:
-    """Return the normal force of a friction by the cut forces of a joint, and its impulse; zeros if a gap gives it."""
+def _normal_of(bodies: Bodies, item: Friction, source: str, shown: Outputs, u: SX) -> tuple[SX, SX]:
+    """Return the normal force of a friction by the reaction of a joint or coupling, and its impulse.
+
+    They are zero if a gap gives them.
+    """
     if not item.normal:
         return ca.SX(0), ca.SX(0)
     cut = dict(zip((signal.name for signal in shown.signals), shown.y.elements(), strict=True))
-    wrench = [_vector(cut, f"{joint}.frame_b.{label}") for label in ("f", "t")]
+    component = bodies.mechanism.components[source]
+    if isinstance(component, AxisConstraint):
+        effort = bodies.axes[joints_of(source, component)[0]].motion[0].effort
+        wrench = [cut[f"{source}.{effort}"]]
+    else:
+        wrench = [_vector(cut, f"{source}.frame_b.{label}") for label in ("f", "t")]
     causes = [shown.a, shown.lambda_, u]
     still = ca.substitute(wrench, causes, [0 * cause for cause in causes])
     impulses = [end - begin for end, begin in zip(wrench, still, strict=True)]
     normal, reaction, none = (
-        ca.SX(item.normal(bodies.mechanism.components[joint], *pair))
-        for pair in (wrench, impulses, [0 * entry for entry in still])
+        ca.SX(item.normal(component, *efforts)) for efforts in (wrench, impulses, [0 * entry for entry in still])
     )
     return normal, reaction - none
 
@@ -177,6 +185,7 @@ def _switches(
     paths = {*(item.signal.name for item in gaps), *(item.signal.name for item in slips), "events"}
     holds = any(item.signal.holds for item in gaps)
     reacts = any(item.signal.reacts for item in slips)
+    sided = any(item.signal.sided for item in slips)
     return Switches(
         gaps=tuple(item.signal for item in gaps),
         frictions=tuple(item.signal for item in slips),
@@ -190,6 +199,10 @@ def _switches(
         static=function("static", [N, p, t], (item.law.static(N[j]) for j, item in enumerate(slips))),
         pull=function("pull", [u, p, t], (item.pull for item in gaps)) if holds else None,
         reaction=function("reaction", causes, (item.reaction for item in slips)) if reacts else None,
+        driving=function(
+            "driving", [speed, p, t],
+            (ca.SX(0) if x.law.driving is None else x.law.driving(speed[j]) for j, x in enumerate(slips)),
+        ) if sided else None,
         names=tuple((name, full) for name, full in names.items() if full.rpartition(".")[0] in paths),
     )
 

@@ -113,6 +113,7 @@ class _Event:
         self.q, self.v, self.z = ca.vertsplit(self.y, [0, dae.n, 2 * dae.n, self.y.numel()])
         self.r_N, self.r_T = len(self.switches.gaps), len(self.switches.frictions)
         self.r = self.r_N + self.r_T
+        self.ways = max((item.ways for item in self.switches.frictions), key=len, default=(1,))
         self.modes = ModeParameters(self.switches, self.given.p)
         n, n_z = self.plain.n, self.plain.n_z
         self.q_0, self.v_0, self.z_0 = self.q[:n], self.v[:n], self.z[:n_z]
@@ -259,11 +260,16 @@ class _Event:
                 before[i] = compressed[i]
         # Limits F(|gamma-|, Lambda_N) of the frictions, over masses
         reaction = self.reaction(self.own * w)
-        pressing = _column(
-            reaction[j] if item.gap is None else self.own[item.gap] * ca.fmax(0, w[item.gap] - before[item.gap])
-            for j, item in enumerate(frictions)
-        )
-        limits = (size_of(pressing) - size_of(ca.SX.zeros(self.r_T))) / self.own_T
+
+        def limited(way: int) -> SX:
+            pressing = _column(
+                (-way * reaction[j] if item.sided else ca.fabs(reaction[j])) if item.gap is None
+                else self.own[item.gap] * ca.fmax(0, w[item.gap] - before[item.gap])
+                for j, item in enumerate(frictions)
+            )  # fmt: skip
+            return (size_of(pressing) - size_of(ca.SX.zeros(self.r_T))) / self.own_T
+
+        limits = {way: limited(way) for way in self.ways}
         # Gaps: Lambda_N at its least value, or gdot+ = 0
         choices = []
         for i in range(r_N):
@@ -277,7 +283,7 @@ class _Event:
             choices.append(_Choice((i,), ca.logic_and(self.touching[i], w[i] - rate > least), rate, base=least))
         # Frictions: gamma+ + e_T gamma- = 0, or Lambda_T at its limit against it
         for group in self.switches.groups:
-            gap, unknowns, limit = frictions[group[0]].gap, tuple(r_N + j for j in group), limits[group[0]]
+            gap, unknowns = frictions[group[0]].gap, tuple(r_N + j for j in group)
             rate = _column(rows.slip[k - r_N] + change[k] for k in unknowns)
             if frictions[group[0]].rebounds and not plastic:
                 assert gap is not None
@@ -286,16 +292,21 @@ class _Event:
                 rate += _column(ca.if_else(resting[gap], 0, e_T[k - r_N]) * rows.slip[k - r_N] for k in unknowns)
             start = _column(before[k] for k in unknowns)
             ahead = _column(w[k] for k in unknowns) - rate - start
+            every = {way: limits[way][group[0]] for way in frictions[group[0]].ways}
+            limit = _by_way(every, ahead)
             if gap is None:
                 on = limit > 0 if frictions[group[0]].reacts and r_N else ca.SX(0)
             else:
                 on = w[gap] > before[gap] if expands[gap] else pressed[gap]
             within = ca.logic_and(on, ca.norm_2(ahead) <= limit)
-            choices.append(_Choice(unknowns, within, rate, _unit(ahead), ca.if_else(on, limit, 0), start))
+            if frictions[group[0]].one_way:
+                within = ca.logic_or(within, ahead > 0)
+            most = {way: ca.if_else(on, item, 0) for way, item in every.items()}
+            choices.append(_Choice(unknowns, within, rate, _unit(ahead), most, start))
         return pressed, choices
 
     def reaction(self, impulses: SX) -> list[SX]:
-        """Return the size of the normal impulse of each friction whose normal force is a reaction; 0 for others.
+        """Return the normal impulse of each friction whose normal force is a reaction; 0 for others.
 
         Without gaps nothing hits.
 
@@ -306,7 +317,7 @@ class _Event:
             return [ca.SX(0)] * self.r_T
         changes = self.Y @ impulses, self.L @ impulses, self.inputs(impulses, ca.SX.zeros(self.given.u.numel()))
         reactions = self.switches.reaction(self.q_0, self.v_0, self.z_0, *changes, self.modes.given, self.t)
-        return [ca.fabs(reactions[j]) for j in range(self.r_T)]
+        return [reactions[j] for j in range(self.r_T)]
 
     def decision(self, v_p: SX, x: SX) -> tuple[Let, SX, "list[_Choice]", "_Resting", SX]:
         """Return values computed once, flags and choices for each force over its mass, and what the modes follow from.
@@ -342,9 +353,12 @@ class _Event:
             for j, item in enumerate(frictions)
         )
         # Limits F_s(N) of what sticks and F(N) of what slides, over masses
-        static, sliding = (
-            item / self.own_T for item in (switches.static(N, p_0, t), _sizes(switches, speed_T, p_0, t)(N))
-        )
+        still, sizes = ca.SX.zeros(self.r_T), _sizes(switches, speed_T, p_0, t)
+        at_rest, moving = {}, {}
+        for way in self.ways:  # of the force, against that of the slip
+            against = -way * ca.SX.ones(self.r_T)
+            at_rest[way] = switches.static(switches.pressed(N, against, still, p_0, t), p_0, t) / self.own_T
+            moving[way] = sizes(switches.pressed(N, against, ca.fabs(speed_T), p_0, t)) / self.own_T
         pressed = ca.SX.sym("pressed", r_N)
         rubs = switches.rubs(p_0, t)
         # Accelerations below which a gap or slip stays at rest, and whether anything hits
@@ -377,8 +391,9 @@ class _Event:
             ahead = _column(x[k] for k in unknowns) - rate
             slow = ca.logic_or(ca.norm_2(gamma) <= SLOW, self.ended(group, gamma))
             on = ca.SX(1) if gap is None else pressed[gap]
+            static = _by_way({way: at_rest[way][j] for way in frictions[j].ways}, ahead)
             # What sticks has a limit, rubs, and did not end at this event
-            able = static[j] > 0
+            able = static > 0
             if gap is not None:  # what has no load sticks until it has one
                 able = ca.logic_and(ca.logic_or(able, N[j] <= 0), rubs[j])
             firm = ca.logic_and(able, ca.logic_not(modes.sticks[j] * self.fallen_T[j]))
@@ -388,11 +403,15 @@ class _Event:
                 firm, slow = ca.logic_and(firm, whole), ca.logic_and(slow, whole)
                 still = ca.logic_and(still, firm)
             # Within F_s it sticks; else it slides, against gamma' from rest, against gamma otherwise
-            within = ca.logic_and(ca.logic_and(on, slow), ca.logic_and(ca.norm_2(ahead) <= static[j], firm))
-            way = ca.if_else(slow, _unit(ahead), -_unit(gamma))
-            choices.append(
-                _Choice(unknowns, within, rate, way, ca.if_else(on, ca.if_else(slow, static[j], sliding[j]), 0))
-            )
+            holds = ca.logic_and(ca.norm_2(ahead) <= static, firm)
+            if frictions[j].one_way:
+                holds = ca.logic_or(holds, ahead > 0)
+            within = ca.logic_and(ca.logic_and(on, slow), holds)
+            along = ca.if_else(slow, _unit(ahead), -_unit(gamma))
+            most = {
+                way: ca.if_else(on, ca.if_else(slow, at_rest[way][j], moving[way][j]), 0) for way in frictions[j].ways
+            }
+            choices.append(_Choice(unknowns, within, rate, along, most))
             resting_T.append(ca.logic_and(still, ca.norm_2(rate) <= noise))
 
         return let, pressed, choices, _Resting(resting_N, resting_T, speed_T), reaction
@@ -488,7 +507,7 @@ class _Event:
         # Projected value of each force: x - rate within its bounds, else the bound
         tested = _column(item.within for item in gaps)
         values: list[SX] = [
-            ca.substitute(ca.if_else(item.within, x[list(item.places)] - item.rate, item.outside), pressed, tested)
+            ca.substitute(ca.if_else(item.within, x[list(item.places)] - item.rate, item.beyond(x)), pressed, tested)
             for item in choices
         ]
         # Symmetric Gauss-Seidel sweeps, repeated until the forces change no more
@@ -511,7 +530,7 @@ class _Event:
         residual = [ca.if_else(flags[i], item.rate, x[item.places[0]] - item.base) for i, item in enumerate(gaps)]
         for item, holds, way in zip(frictions, within, ways, strict=True):
             unknowns = list(item.places)
-            away = item.base + item.limit * (way if len(unknowns) == 1 else item.way)
+            away = item.at_limit(way if len(unknowns) == 1 else item.way)
             residual.append(ca.if_else(holds, item.rate, x[unknowns] - away))
         whole = ca.substitute(_column(residual), pressed, flags)
         last = [way if len(item.places) == 1 else ca.SX(item.way) for item, way in zip(frictions, ways, strict=True)]
@@ -548,7 +567,7 @@ class _Choice:
         within: whether it is what it takes, for given values of all unknowns.
         rate: the rate, for given values of all unknowns, SX, one for each place.
         way: direction of the limit, of the shape of the rate.
-        limit: size of the limit.
+        limits: size of the limit, alike in all directions (key 1), or by the sign of one, 1 or -1; None: it is 0.
         base: force from which the limit counts.
     """
 
@@ -556,13 +575,23 @@ class _Choice:
     within: SX
     rate: SX
     way: SX | float = 0
-    limit: SX | float = 0
+    limits: dict[int, SX] | None = None
     base: SX | float = 0
 
-    @property
-    def outside(self) -> SX | float:
-        """Return the value at the limit."""
-        return self.base + self.limit * self.way
+    def at_limit(self, way: SX | float) -> SX | float:
+        """Return the value at the limit in a direction."""
+        return self.base + (_by_way(self.limits, way) * way if self.limits else 0)
+
+    def beyond(self, x: SX) -> SX | float:
+        """Return the value at the limit; x: all unknowns.
+
+        Where the limit follows from the value itself, as far as the slope there leads: Newton's step.
+        """
+        outside = self.at_limit(self.way)
+        if self.limits is None or len(self.limits) == 1:
+            return outside
+        (place,) = self.places
+        return x[place] + (outside - x[place]) / (1 - ca.jacobian(outside, x[place]))
 
 
 @dataclass(frozen=True)
@@ -702,6 +731,11 @@ def _sizes(switches: Switches, slip: SX, p: SX, t: SX) -> Callable[[SX], SX]:
         for j in group:
             speed[j] = size
     return lambda normal: switches.sliding(speed, normal, p, t)
+
+
+def _by_way(limits: dict[int, SX], way: SX | float) -> SX:
+    """Return the limit in a direction, of those by its sign; see `_Choice`."""
+    return limits[1] if len(limits) == 1 else ca.if_else(ca.SX(way) < 0, limits[-1], limits[1])
 
 
 def _unit(x: SX) -> SX:

@@ -490,9 +490,14 @@ class _Switched:
         modes = self.modes
         closed = [1 if item.gap is None else modes.closed[item.gap] for item in self.switches.frictions]
         along, speed, going = self._sliding()
-        size = self.switches.sliding(speed, N, modes.given, self.t)
+
+        def sized(speed: SX) -> SX:
+            pressing = self.switches.pressed(N, along, speed, modes.given, self.t)
+            return self.switches.sliding(speed, pressing, modes.given, self.t)
+
+        size = sized(speed)
         if ca.depends_on(size, self.v):  # smooth beyond the end of a slip, as stages of the last step may lie there
-            still = self.switches.sliding(ca.SX.zeros(self.r_T), N, modes.given, self.t)
+            still = sized(ca.SX.zeros(self.r_T))
             size = ca.if_else(going < 0, 2 * still - size, size)
         return (1 - modes.sticks) * ca.vertcat(ca.SX(0, 1), *closed) * along, size
 
@@ -575,7 +580,7 @@ class _Switched:
         modes, rows = self.modes, self.rows
         _, closing, rubbing = self.multipliers(self.lambda_)
         N = self.normal(self.a, self.lambda_, self.pressed())
-        limit = self.switches.static(N, modes.given, self.t)
+        limit = {way: self.limit(N, way) for way in (1, -1)}
         rubs = self.switches.rubs(modes.given, self.t)
         # A gap that is closed opens when it pulls, or when a prescribed motion moves it; one that is open closes at 0
         values, names = [], []
@@ -590,8 +595,7 @@ class _Switched:
         for group in self.switches.groups:
             item = self.switches.frictions[group[0]]
             closed = ca.SX(1) if item.gap is None else modes.closed[item.gap]
-            carried = (ca.if_else(modes.carrier[k] == group[0] + 1, limit[k], 0) for k in range(self.r_T))
-            reserve = limit[group[0]] + sum(carried, ca.SX(0)) - ca.norm_2(_entries(rubbing, group))
+            reserve = self.reserve(group, limit, _entries(rubbing, group))
             gamma = _entries(rows.slip, group)
             locked = NEARLY_AT_REST - ca.norm_2(gamma) if self.driven else 1
             reserve = ca.if_else(ca.mmax(_entries(modes.bound_T, group)), reserve, locked)
@@ -615,6 +619,36 @@ class _Switched:
                 values.append(N[j])
                 names.append(f"the normal force of '{item.name}'")
         return ca.vertcat(*values), tuple(names)
+
+    def limit(self, N: SX, way: int) -> SX:
+        """Return the largest force of each friction while it sticks and keeps its slip from a way, 1 or -1; N: SX."""
+        still, p_0 = ca.SX.zeros(self.r_T), self.modes.given
+        pressing = self.switches.pressed(N, ca.SX.ones(self.r_T) * way, still, p_0, self.t)
+        return self.switches.static(pressing, p_0, self.t)
+
+    def reserve(self, group: tuple[int, ...], limits: dict[int, SX], held: SX) -> SX:
+        """Return what is left of the limit of a friction that sticks, and of those whose force it has too.
+
+        Args:
+            group: numbers of its slip velocities.
+            limits: largest force of each friction, SX, shape (r_T,), by the way of the slip that it keeps from.
+            held: what sticking takes along its slip, with the sign of the slip that it keeps from, SX.
+        """
+        carriers, frictions = self.modes.carrier, self.switches.frictions
+
+        def left(way: int, size: SX) -> SX:
+            carried = (ca.if_else(carriers[k] == group[0] + 1, limits[way][k], 0) for k in range(self.r_T))
+            return limits[way][group[0]] + sum(carried, ca.SX(0)) - size
+
+        if not any(item.sided or item.one_way for item in frictions):
+            return left(1, ca.norm_2(held))
+        if len(group) > 1:
+            return ca.fmin(left(1, ca.norm_2(held)), left(-1, ca.norm_2(held)))
+        back = ca.SX(1) if frictions[group[0]].one_way else left(-1, -held)
+        for k, item in enumerate(frictions):
+            if item.one_way:
+                back = ca.if_else(carriers[k] == group[0] + 1, 1, back)
+        return ca.fmin(left(1, held), back)
 
     def start(self) -> Start:
         """Return the start: that of the plain equations, and slack coordinates at rest at 0."""

@@ -54,6 +54,9 @@ class FrictionSignal:
         breaks: whether it sticks from the start, and never again once it has slipped.
         rebounds: whether `Switches.tangential` gives it a tangential restitution; else it has none.
         reacts: whether its normal force is a reaction, of which `Switches.reaction` gives the impulse in an impact.
+        sided: whether its size depends on the side that drives: the normal force along the slip counts then, less what
+            `Switches.driving` gives.
+        one_way: whether the slip velocity stays at or above 0, whatever force that takes.
     """
 
     name: str
@@ -66,6 +69,13 @@ class FrictionSignal:
     breaks: bool = False
     rebounds: bool = False
     reacts: bool = False
+    sided: bool = False
+    one_way: bool = False
+
+    @property
+    def ways(self) -> tuple[int, ...]:
+        """Directions of its force for which its limits differ; one alone stands for both."""
+        return (1, -1) if self.sided else (1,)
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,8 @@ class Switches:
         reaction: (q, v, z, change of v, impulses of lambda_, of u, p, t) -> normal impulses, shape (r_T,), N.s; 0 for
             those that are no reactions; None: there is none.
         tangential: (p) -> tangential restitution of each slip velocity, shape (r_T,); None: there is none.
+        driving: (speed, p, t) -> the least normal force that drives each slip, shape (r_T,); 0 for those that are not
+            sided; None: there is none.
         forces: place among the first-order states of the mean forces of the last step, gaps first, which a stepper
             decides (see `stepped`); None: there are none.
     """
@@ -106,6 +118,7 @@ class Switches:
     pull: Function | None = None
     reaction: Function | None = None
     tangential: Function | None = None
+    driving: Function | None = None
     forces: int | None = None
 
     @property
@@ -140,15 +153,35 @@ class Switches:
 
     @property
     def by_events(self) -> tuple[str, ...]:
-        """Return the names of all that holds, breaks, or has another law than Newton's or a tangential restitution."""
+        """Return the names of all that takes events: a pull, a strength, sides, one way alone, other laws of impact."""
         gaps = [item.name for item in self.gaps if item.holds or item.poisson or item.sequential]
-        frictions = [item.name for item in self.frictions if item.breaks or item.rebounds]
+        frictions = [
+            item.name for item in self.frictions if item.breaks or item.rebounds or item.sided or item.one_way
+        ]
         return tuple(dict.fromkeys([*gaps, *frictions]))
 
     @property
     def in_space(self) -> tuple[str, ...]:
         """Return the names of the frictions in space, whose slip is a pair of rates."""
         return tuple(item.name for item in self.frictions if item.pair)
+
+    def pressed(self, normal: Any, way: Any, speed: Any, p: Any, t: Any) -> Any:
+        """Return the normal forces that the sizes of frictions take, SX, shape (r_T,).
+
+        They are the given ones; of a friction with sides, what is along its slip beyond the part that drives it.
+
+        Args:
+            normal: the normal forces, SX, shape (r_T,).
+            way: direction of each slip, 1 or -1, SX, shape (r_T,).
+            speed: size of each slip velocity, SX, shape (r_T,).
+            p: parameters without modes, SX.
+            t: time, SX, s.
+        """
+        if self.driving is None:
+            return normal
+        least = self.driving(speed, p, t)
+        every = enumerate(self.frictions)
+        return ca.vertcat(*(way[j] * normal[j] - least[j] if item.sided else normal[j] for j, item in every))
 
     def rubs(self, p: Any, t: Any) -> Any:
         """Return which frictions exert a force under a normal force, SX, shape (r_T,): a coefficient of 0 has none.
@@ -158,7 +191,11 @@ class Switches:
             t: time, SX, s.
         """
         ones = ca.SX.ones(len(self.frictions))
-        return ca.logic_or(self.static(ones, p, t) > 0, self.sliding(ones, ones, p, t) > 0)
+        able = ca.logic_or(self.static(ones, p, t) > 0, self.sliding(ones, ones, p, t) > 0)
+        return ca.vertcat(
+            ca.SX(0, 1),
+            *(1 if item.one_way or item.sided else able[j] for j, item in enumerate(self.frictions)),
+        )
 
     @property
     def undetermined(self) -> bool:

@@ -14,7 +14,9 @@ from mbfmu.model.contacts.dry_friction import (
     TranslationalDryFriction,
 )
 from mbfmu.model.contacts.end_stop import AxesEndStop, AxisEndStop, RotationalEndStop, TranslationalEndStop
+from mbfmu.model.contacts.gear_losses import LossyGear
 from mbfmu.model.contacts.latch import AxisLatch, RotationalLatch, TranslationalLatch
+from mbfmu.model.contacts.one_way import OneWayClutch
 from mbfmu.model.contacts.point import PointOnHeightField, PointOnPlane
 from mbfmu.model.contacts.round import CircleOnCircle, CircleOnLine, PinInHole, SphereOnPlane, SphereOnSphere
 from mbfmu.model.contacts.shear_pin import AxisShearPin, RotationalShearPin, TranslationalShearPin
@@ -44,6 +46,8 @@ __all__ = [
     "Friction",
     "Gap",
     "GuideFriction",
+    "LossyGear",
+    "OneWayClutch",
     "PinInHole",
     "PointOnHeightField",
     "PointOnPlane",

@@ -51,10 +51,15 @@ class Friction:
             space.
         gap: number of the gap of this contact whose force is the normal force; None: `normal` gives it.
         normal: function (joint, force, torque) -> normal force, SX scalar, of the joint and the cut force and torque at
-            its frame_b, resolved in frame_b; None: 0, the friction does not depend on it.
+            its frame_b, resolved in frame_b; or (coupling, effort), of a contact that is a coupling too and the effort
+            on its first axis; None: 0, the friction does not depend on it.
         signed: whether the normal force is positive on one side and negative on the other.
         unit: SI unit of the slide.
         breaks: whether it sticks from the start, and never again once it has slipped.
+        driving: function (speed) -> the part of a normal force that drives the slip, below which its driven side does,
+            SX scalar. The normal force that the laws take is then the one along the slip, less this. None: it has no
+            such sides.
+        one_way: whether the slip velocity stays at or above 0, whatever force that takes.
     """
 
     slip: SX
@@ -62,10 +67,12 @@ class Friction:
     static: Callable[[SX], SX]
     slide: SX | None = None
     gap: int | None = None
-    normal: Callable[[Any, SX, SX], SX] | None = None
+    normal: Callable[..., SX] | None = None
     signed: bool = False
     unit: str = "m"
     breaks: bool = False
+    driving: Callable[[SX], SX] | None = None
+    one_way: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component, Value
-from mbfmu.model.contacts import AxesDryFriction, TranslationalEndStop
+from mbfmu.model.contacts import AxesDryFriction, OneWayClutch, TranslationalEndStop
 from mbfmu.model.expression import Expression
 from mbfmu.model.forces import AxesLaw, AxesSpring
 from mbfmu.model.modelica.elements import ModelicaComponent
@@ -96,19 +96,31 @@ def _gap(e: ModelicaComponent, along: Combination) -> Iterator[Component]:
     yield along.law(f"{push} - max(-{push}, min({push}, {d}*v))")
 
 
-def _table(e: ModelicaComponent, label: str) -> str:
-    """Return the value of a table of two columns as a formula of v, linear between its rows and beyond them."""
+def _rows(e: ModelicaComponent, label: str, width: int) -> list[tuple[float, ...]]:
+    """Return the rows of a table, as numbers."""
     full = e.full(label)
     rows = [tuple(map(e.values.number, row)) for row in (full if isinstance(full[0], list) else [full])]
-    if not rows or any(len(row) != 2 for row in rows):
-        raise ModelError(f"'{e.name}.{label}' must be a table of two columns")
-    if len(rows) == 1:
-        return repr(rows[0][1])
-    pieces = [f"{a[1]!r} + {(b[1] - a[1]) / (b[0] - a[0])!r}*(v - {a[0]!r})" for a, b in pairwise(rows)]
+    if not rows or any(len(row) != width for row in rows):
+        raise ModelError(f"'{e.name}.{label}' must be a table of {width} columns")
+    return rows
+
+
+def _interpolated(rows: list[tuple[float, ...]], column: int) -> str:
+    """Return a column of a table as a formula of v, the first one, linear between the rows and beyond them."""
+    if len({row[column] for row in rows}) == 1:
+        return repr(rows[0][column])
+    pieces = [
+        f"{a[column]!r} + {(b[column] - a[column]) / (b[0] - a[0])!r}*(v - {a[0]!r})" for a, b in pairwise(rows)
+    ]
     text = f"({pieces[-1]})"
-    for piece, (at, _) in zip(reversed(pieces[:-1]), reversed(rows[1:-1]), strict=True):
-        text = f"where(v < {at!r}, {piece}, {text})"
+    for piece, row in zip(reversed(pieces[:-1]), reversed(rows[1:-1]), strict=True):
+        text = f"where(v < {row[0]!r}, {piece}, {text})"
     return text
+
+
+def _table(e: ModelicaComponent, label: str) -> str:
+    """Return the value of a table of two columns as a formula of v."""
+    return _interpolated(_rows(e, label, 2), 1)
 
 
 def _friction(along: Combination, size: str, peak: Value) -> Component:
@@ -118,7 +130,8 @@ def _friction(along: Combination, size: str, peak: Value) -> Component:
 def _clutch(e: ModelicaComponent, along: Combination) -> Iterator[Component]:
     pressed = e.value("f_normalized")
     size = f"{_table(e, 'mu_pos')}*{_text(e.value('cgeo'))}*{_text(e.value('fn_max'))}*{_text(pressed)}"
-    yield _friction(along, size, e.value("peak"))
+    made = OneWayClutch if e.kind.endswith("OneWayClutch") else AxesDryFriction
+    yield made(along.name, joints=along.joints, ratios=along.ratios, sliding=size, peak=e.value("peak"))
 
 
 def _bearing(e: ModelicaComponent, along: Combination) -> Iterator[Component]:
@@ -209,7 +222,7 @@ LAWS: dict[str, Law] = {
     **dict.fromkeys(("Spring", "Damper", "SpringDamper"), _spring),
     **dict.fromkeys(("ElastoBacklash", "ElastoBacklash2"), _backlash),
     "ElastoGap": _gap,
-    **dict.fromkeys(("Clutch", "Brake"), _clutch),
+    **dict.fromkeys(("Clutch", "Brake", "OneWayClutch"), _clutch),
     **dict.fromkeys(("BearingFriction", "SupportFriction"), _bearing),
     **dict.fromkeys(("Torque", "Torque2"), _effort("tau")),
     **dict.fromkeys(("Force", "Force2"), _effort("f")),
@@ -238,6 +251,40 @@ def _gear(e: ModelicaComponent) -> tuple[tuple[str, Value], ...]:
     return (("flange_a", 1.0), ("flange_b", times(-1.0, ratio)), ("support", added(ratio, 1.0, -1.0)))
 
 
+def losses(e: ModelicaComponent) -> dict[str, Value]:
+    """Return efficiencies and bearing frictions of a gear, by the names of `LossyGear`; none if it is ideal.
+
+    With a row ``eta_1, eta_2, tau_1, tau_2`` of its table: ``tau_1 = eta_1 t_a + t_b / |ratio|`` while a drives, and
+    ``tau_2 = t_a / eta_2 + t_b / |ratio|`` while b does.
+    """
+    rows = _rows(e, "lossTable", 5)
+    if all(row[1:] == (1.0, 1.0, 0.0, 0.0) for row in rows):
+        return {}
+    t_a: Value
+    for _, eta_1, eta_2, *taus in rows:
+        tau_1, tau_2 = map(abs, taus)
+        if not (0 < eta_1 <= 1 and 0 < eta_2 <= 1):
+            raise ModelError(f"'{e.name}.lossTable': an efficiency must be above 0, and at most 1")
+        if (tau_1 != tau_2 if eta_1 == eta_2 == 1 else tau_1 > tau_2):
+            raise ModelError(
+                f"'{e.name}.lossTable': the bearing friction {tau_1:g} while flange_a drives is larger than the "
+                f"{tau_2:g} while flange_b does, which bearings at both flanges cannot have"
+            )
+    eta_1, eta_2, tau_1, tau_2 = (_interpolated(rows, column) for column in (1, 2, 3, 4))
+    if eta_1 == eta_2 == "1.0":
+        t_a = f"({tau_1})/2"
+    else:
+        t_a = f"where({eta_1}*({eta_2}) >= 1, ({tau_1})/2, (({tau_2}) - ({tau_1}))/(1/({eta_2}) - ({eta_1})))"
+        if tau_1 == tau_2:
+            t_a = 0.0
+    t_b = f"abs({_text(e.value('ratio'))})*({tau_1} - ({eta_1})*({t_a}))"
+    return {"eta_a": eta_1, "eta_b": eta_2, "t_a": t_a, "t_b": t_b}
+
+
+def _lossy(e: ModelicaComponent) -> tuple[tuple[str, Value], ...]:
+    return () if losses(e) else _gear(e)
+
+
 def _planetary(e: ModelicaComponent) -> tuple[tuple[str, Value], ...]:
     ratio = e.full("ratio")
     return (("sun", 1.0), ("ring", ratio), ("carrier", times(-1.0, added(1.0, ratio))))
@@ -257,6 +304,7 @@ def _rolling(label: str, inverse: bool) -> Link:
 
 LINKS: dict[str, Link] = {
     "IdealGear": _gear,
+    "LossyGear": _lossy,
     "IdealPlanetary": _planetary,
     "IdealRollingWheel": _rolling("radius", True),
     "IdealGearR2T": _rolling("ratio", False),

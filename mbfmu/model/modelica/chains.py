@@ -11,11 +11,12 @@ from typing import Any
 
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component, Value
+from mbfmu.model.contacts import LossyGear
 from mbfmu.model.couplings import AxisMotion, PolynomialCoupling
 from mbfmu.model.expression import guessed
 from mbfmu.model.forces import AffineDrive, RotationalRotor, TranslationalRotor
 from mbfmu.model.joints import Prismatic, Revolute
-from mbfmu.model.modelica.chain_laws import LAWS, LINKS, MASSES, MOTIONS, ON_MASSES, RIGID, Combination
+from mbfmu.model.modelica.chain_laws import LAWS, LINKS, MASSES, MOTIONS, ON_MASSES, RIGID, Combination, losses
 from mbfmu.model.modelica.elements import ModelicaComponent
 from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.linear import LinearForm, added, inverse, times
@@ -115,6 +116,10 @@ class Chains:
         """Coordinates of flanges that move no mass, in terms of others, by the first flange of their set."""
         self.begins: list[tuple[str, LinearForm, Value]] = []
         """Start values of combinations of axes, each with the field of the joint it belongs to."""
+        self.loose: list[tuple[ModelicaComponent, str, LinearForm]] = []
+        """Starts of rates that are not fixed, which others must decide."""
+        self.coupled: list[LinearForm] = []
+        """Combinations of axes that gears keep at 0."""
         for group in sets:
             for end in group[1:]:
                 if not self.ports.is_frame(end):
@@ -219,6 +224,9 @@ class Chains:
         """Keep the start values of an element whose coordinate is a combination of axes."""
         for label, _ in CLASSES[element.kind].states:
             element.scope = ""
+            if label.startswith(("v", "w")) and element.is_loose(label):
+                self.loose.append((element, label, along))
+                continue
             value = element.start(label)
             if value is not None:
                 self.begins.append((label.removesuffix("_rel"), along, value))
@@ -267,6 +275,7 @@ class Chains:
             total = self.resolved(total)
             if not total.terms:
                 continue
+            self.coupled.append(total)
             scope, name = self.placed(element, list(total.terms))
             first, *others = (
                 (self.within(scope, joint), element.local(factor)) for joint, factor in total.terms.items()
@@ -340,6 +349,8 @@ class Chains:
             along = self.combination(element, {"centre": 1.0})
             if along is not None:
                 self.made.components += [(along.scope, item) for item in ON_MASSES[kind](element, along)]
+        elif kind == "LossyGear":
+            self.lose(element)
         elif kind in LAWS:
             along = self.combination(element, self.ends(element))
             if along is not None and kind in {*EFFORTS, "Effort"} and element.name in self.controlled:
@@ -356,6 +367,43 @@ class Chains:
         if CLASSES[element.kind].flanges[:2] == ("flange_a", "flange_b") and not CLASSES[element.kind].rigid:
             a, b = (self.coordinate(f"{element.name}.{end}") for end in ("flange_a", "flange_b"))
             self.keep_starts(element, b.plus(a, -1.0))
+
+    def lose(self, element: ModelicaComponent) -> None:
+        """Make a gear with losses between two axes; one without losses couples coordinates elsewhere.
+
+        Raises:
+            ModelError: its flanges are not the axes of inertias, or its support moves.
+        """
+        lost = losses(element)
+        if not lost:
+            return
+        ends = {"flange_a": 1.0, "flange_b": 1.0}
+        a, b = (self.resolved(self.coordinate(f"{element.name}.{end}")) for end in ends)
+        if element.flag("useSupport"):
+            held = self.resolved(self.coordinate(f"{element.name}.support"))
+            if held.terms:
+                raise ModelError(f"'{element.name}': a gear with losses whose support moves is not read; hold it")
+            a, b = (item.plus(held, -1.0) for item in (a, b))
+        for end, item in zip(ends, (a, b), strict=True):
+            if list(item.terms.values()) != [1.0] or next(iter(item.terms)).startswith(" "):
+                raise ModelError(f"'{element.name}.{end}', of a gear with losses, must turn an inertia: connect one")
+        joints = [next(iter(item.terms)) for item in (a, b)]
+        scope, name = self.placed(element, joints)
+        ratio = element.full("ratio")
+        self.coupled.append(a.plus(b, times(-1.0, ratio)))
+        self.made.components.append(
+            (
+                scope,
+                LossyGear(
+                    name,
+                    joint_a=self.within(scope, joints[0]),
+                    joint_b=self.within(scope, joints[1]),
+                    ratio=element.local(ratio),
+                    offset=element.local(added(times(ratio, b.constant), a.constant, -1.0)),
+                    **losses(element),
+                ),
+            )
+        )
 
     @staticmethod
     def port(element: ModelicaComponent) -> tuple[str, str]:
@@ -431,6 +479,25 @@ class Chains:
             if len(total.terms) == 1 and _is_guess(value):
                 known.setdefault((next(iter(total.terms)), label), value)
         self.starts = known
+        self.refuse_loose(set(known))
+
+    def refuse_loose(self, known: set[tuple[str, str]]) -> None:
+        """Raise an error if nothing decides a rate whose start is not fixed; known: joints and labels of those decided.
+
+        Raises:
+            ModelError: it is so.
+        """
+        for element, label, along in self.loose:
+            decided, before = {joint for joint, given in known if given == label}, -1
+            while len(decided) > before:
+                before = len(decided)
+                for total in self.coupled:
+                    left = set(total.terms) - decided
+                    decided |= left if len(left) == 1 else set()
+            if set(self.resolved(along).terms) - decided:
+                self.at(element.name)
+                raise element.unfixed(label)
+            element.notices.append(f"the start of '{element.name}.{label}' is left out: others decide it")
 
     def joints(self) -> Iterator[tuple[str, Component]]:
         """Yield the joints that are made, each with the path of its system and with its start values."""

@@ -109,13 +109,22 @@ class ModelicaComponent:
             elif entry == 0.0:
                 made.append(None)
             elif rate:
-                reason = "is not fixed, so that nothing says whether the motion begins with it"
-                raise ModelError(f"the start of '{self.name}.{label}' {reason}: write fixed=true, or leave it out")
+                raise self.unfixed(label)
             else:
                 made.append(guess(self.local(entry)))
         if not isinstance(start_value, list):
             return made[0]
         return tuple(made) if any(entry is not None for entry in made) else None
+
+    def unfixed(self, label: str) -> ModelError:
+        """Return the error of a start of a rate that is not fixed."""
+        reason = "is not fixed, so that nothing says whether the motion begins with it"
+        return ModelError(f"the start of '{self.name}.{label}' {reason}: write fixed=true, or leave it out")
+
+    def is_loose(self, label: str) -> bool:
+        """Return whether a scalar has a start value other than 0 that is not fixed."""
+        name = f"{self.name}.{label}"
+        return not any(self.values.variables[name]["fixed"] or []) and self.values.of(name, "start") != 0.0
 
     def starts(self, *labels: str) -> dict[str, Any]:
         """Return start values by name."""

@@ -99,6 +99,15 @@ def _classes() -> Iterator[tuple[str, Class]]:
         "ElastoBacklash2": Class(BACKLASH, **turning),
         "Clutch": Class(CLUTCH, inputs=(("f_normalized", 1, "1"),), **turning),
         "BearingFriction": Class(FRICTION.format(table="tau_pos", default="[0,1]") + SUPPORT, **HELD),
+        "OneWayClutch": Class(
+            f"{CLUTCH}parameter Real w_small=1e10; parameter Boolean startForward=false; "
+            "parameter Boolean stuck=false; ",
+            inputs=(("f_normalized", 1, "1"),),
+            **turning,
+        ),
+        "LossyGear": Class(
+            f"parameter Real ratio; parameter Real lossTable[:,5]=[0,1,1,0,0]; {SUPPORT}", flanges=PAIR, support=True
+        ),
         "IdealGear": Class("parameter Real ratio; " + SUPPORT, flanges=PAIR, support=True),
         "IdealPlanetary": Class("parameter Real ratio; ", flanges=("sun", "carrier", "ring")),
         "IdealGearR2T": Class("parameter Real ratio; " + GEAR_SUPPORTS, **WHEEL),

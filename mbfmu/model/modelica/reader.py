@@ -27,7 +27,7 @@ from mbfmu.model.modelica.library import CLASSES, HOUSING, MULTIBODY, REFUSED, U
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals, unlike
 from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG, THROUGH
-from mbfmu.model.modelica.values import Values, path_of
+from mbfmu.model.modelica.values import OF_FLANGE, Values, path_of
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, FixedTranslation, World
 from mbfmu.model.source import SourceText, read_bytes
@@ -433,6 +433,7 @@ class _Flat:
                 item["variability"] == "Empty"
                 and inner is None
                 and leaf not in {ACROSS, THROUGH}
+                and not OF_FLANGE.search(name)
                 and not self.signals.is_signal(name)
                 and not any(map(self.definitions.is_known, entries(self.flat, name)))
             ):

@@ -47,7 +47,17 @@ def _connector(name: str) -> str:
 
 FUNCTIONS = "sin cos tan asin acos atan sinh cosh tanh exp log"
 """Functions of Modelica.Math that are read."""
-FLANGES = _connector("Flange_a") + _connector("Flange_b")
+
+SHOWN = {"Rotational": ("phi", "tau"), "Translational": ("s", "f")}
+"""Coordinate and effort of the flanges of each domain, which a user's own variables may show; see `Values.of`."""
+
+
+def _flanges(domain: str) -> str:
+    at, effort = SHOWN[domain]
+    made = _connector("Flange_a") + _connector("Flange_b")
+    return made.replace(f"flow Real {THROUGH};", f"flow Real {THROUGH}; Real {at}; flow Real {effort};")
+
+
 CONTENTS = {
     "Modelica": "import Modelica.Units.SI;",
     "Modelica.Icons": " ".join(
@@ -78,8 +88,8 @@ CONTENTS = {
     "Modelica.Blocks.Interfaces": "connector RealInput = input Real; connector RealOutput = output Real;",
     "Modelica.Blocks.Types": "type Init = enumeration(NoInit, SteadyState, InitialState, InitialOutput);",
     "Modelica.Thermal.HeatTransfer.Interfaces": _connector("HeatPort_a") + _connector("HeatPort_b"),
-    "Modelica.Mechanics.Rotational.Interfaces": FLANGES,
-    "Modelica.Mechanics.Translational.Interfaces": FLANGES,
+    "Modelica.Mechanics.Rotational.Interfaces": _flanges("Rotational"),
+    "Modelica.Mechanics.Translational.Interfaces": _flanges("Translational"),
     MULTIBODY: "import Cv = Modelica.Units.Conversions; import C = Modelica.Constants;",
     f"{MULTIBODY}.Interfaces": " ".join(map(_connector, ("Frame_a", "Frame_b", "Frame"))),
     planar.LIBRARY: "import Modelica.Units.SI; import MB = Modelica.Mechanics.MultiBody; ",
@@ -150,18 +160,23 @@ def _class(path: str, item: Class, words: set[str]) -> str:
     a, *b = *item.frames, *item.flanges, *item.heated
     equations = [f"{a}.{ACROSS}={other}.{ACROSS};" for other in b]
     equations.append(f"{'+'.join(f'{end}.{THROUGH}' for end in (a, *b))}=0;" if b else f"{a}.{ACROSS}=0;")
+    sides = [(flange, *SHOWN[item.domain(path, flange).rpartition(".")[2]]) for flange in item.flanges]
+    if sides:
+        first = f"{sides[0][0]}.{sides[0][1]}"
+        equations += [f"{first}={flange}.{at};" for flange, at, _ in sides[1:]]
+        efforts = "+".join(f"{flange}.{effort}" for flange, _, effort in sides)
+        equations.append(f"{efforts}=0;" if sides[1:] else f"{first}=0;")
     if item.axis:
         ports += [
             f"Modelica.Mechanics.{domain}.Interfaces.Flange_a {flange} if {item.axis_switch};"
             for flange in (item.axis_port, "support")
         ]
-        equations.append(
-            f"if {item.axis_switch} then {item.axis_port}.{ACROSS}=support.{ACROSS}; "
-            f"{item.axis_port}.{THROUGH}+support.{THROUGH}=0; end if;"
-        )
+        pairs = ((ACROSS, THROUGH), SHOWN[item.axis])
+        held = " ".join(f"{item.axis_port}.{e}=support.{e}; {item.axis_port}.{f}+support.{f}=0;" for e, f in pairs)
+        equations.append(f"if {item.axis_switch} then {held} end if;")
     if item.support:
         ports.append(f"Modelica.Mechanics.{domain}.Interfaces.Flange_b support if useSupport;")
-        equations.append(f"if useSupport then support.{ACROSS}=0; end if;")
+        equations.append(f"if useSupport then support.{ACROSS}=0; support.{SHOWN[domain][0]}=0; end if;")
     if item.heats and "useHeatPort" in words:
         ports.append("Modelica.Thermal.HeatTransfer.Interfaces.HeatPort_a heatPort if useHeatPort;")
         equations.append(f"if useHeatPort then heatPort.{ACROSS}=0; end if;")

@@ -29,6 +29,9 @@ CALLS = {"Sqrt": "sqrt", "Exp": "exp", "Log": "log", "Abs": "abs", "Sin": "sin",
          "Asin": "asin", "Acos": "acos", "Atan": "atan", "Atan2": "atan2", "Tanh": "tanh", "Min": "min", "Max": "max",
          "Floor": "floor", "Sign": "sign"}  # fmt: skip
 
+OF_FLANGE = re.compile(r"\.(flange\w*|support|axis|bearing)\.(phi|tau|s|f)$")
+"""Names of the coordinates and efforts of flanges."""
+
 
 def path_of(name: str) -> str:
     """Return the name of a variable without brackets: ``arm[2].L`` is ``arm_2.L``."""
@@ -66,6 +69,8 @@ class Values:
             if self.kept[key] is None:
                 raise ModelError(f"'{name}' depends on itself")
             return self.kept[key]
+        if OF_FLANGE.search(name):
+            raise ModelError(f"'{name}', of a flange, is not read: only a variable that nothing depends on may show it")
         self.kept[key] = None
         variable = self.variables[name]
         tree, sizes = variable[attribute], variable["dims"]
