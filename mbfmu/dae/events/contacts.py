@@ -68,6 +68,7 @@ def switches_of(
         for item in rubs:
             forces = _normal_of(bodies, item, joint or path, shown, u)
             slips += _slips_of(path, contact, item, first, index_of, forces)
+    slips.sort(key=lambda item: not item.signal.sided)  # those come first, as others then change no limit of their own
     return _switches(bodies, gaps, slips, u, shown, names) if gaps or slips else None
 
 

@@ -64,8 +64,8 @@ STEADY = 1e-6
 at a dead centre a slip may be at rest for an instant."""
 DEPENDENT = 1e-8
 """Part of the diagonal of A that is left of a row that depends on others."""
-CARRIED = 0.5
-"""Least share of a slip rate that keeps another one at rest, in the motion of that, for it to carry its force too."""
+LIKE = 1e-9
+"""Part by which a slip rate must have more of another one's motion than one before, to carry its force in its place."""
 TIED = 1e-9
 """Part of its pull from which a gap that holds opens with another: those that share a load evenly open at once."""
 SWEEPS, PASSES = 2, 36
@@ -453,7 +453,7 @@ class _Event:
             side.append(ca.if_else(turned, -modes.side[j], ca.if_else(reaction[j] < 0, -1, 1)))
         # All modes, in the order of the parameters
         first = [*bound.closed, *impacts, *sticks, *direction, *anchor, *side, *bound.rows_N]
-        last = [*bound.carrier, 0 * modes.fallen, modes.count + 1, self.t]
+        last = [*bound.carrier, *bound.share, 0 * modes.fallen, modes.count + 1, self.t]
         return ca.vertcat(*first, *bound.rows_T, *last), ca.vertcat(*first, *halted, *last)
 
     def ended(self, group: tuple[int, ...], gamma: SX) -> SX:
@@ -636,6 +636,7 @@ class _Bound:
         rows_N: for each gap whether its row acts.
         rows_T: for each slip velocity whether its row acts.
         carrier: for each slip velocity the number, from 1, of the one that has its force too; else 0.
+        share: its slip velocity for each of that one.
     """
 
     closed: list[SX]
@@ -643,6 +644,7 @@ class _Bound:
     rows_N: list[SX]
     rows_T: list[SX]
     carrier: list[SX]
+    share: list[SX]
 
 
 def _own_masses(W: SX, Y: SX, over_mass: OverMass, switches: Switches) -> SX:
@@ -707,7 +709,7 @@ def _independent(A: SX, own_masses: SX, chosen: "_Chosen", resting: "_Resting", 
         ca.logic_or(pressed, ca.logic_and(still, implied[i]))
         for i, (pressed, still) in enumerate(zip(chosen.pressed, resting.gaps, strict=True))
     ]
-    sticks, carrier = [], [ca.SX(0)] * (size - r_N)
+    sticks, carrier, share = [], [ca.SX(0)] * (size - r_N), [ca.SX(0)] * (size - r_N)
     for group, held, still in zip(switches.groups, chosen.within, resting.frictions, strict=True):
         kept = still
         for j in group:
@@ -716,11 +718,16 @@ def _independent(A: SX, own_masses: SX, chosen: "_Chosen", resting: "_Resting", 
         # A slip without a row of its own takes part in the force of the one that keeps it at rest
         if len(group) == 1:
             (j,) = group
+            most = ca.SX(0)
             for k in range(j):
-                along = ca.logic_and(acting[r_N + k], ca.fabs(L[r_N + j][r_N + k]) * inverse[r_N + k] > CARRIED)
-                carrier[j] = ca.if_else(along, k + 1, carrier[j])
-            carrier[j] = ca.if_else(ca.logic_and(sticks[-1], ca.logic_not(acting[r_N + j])), carrier[j], 0)
-    return _Bound(closed, sticks, acting[:r_N], acting[r_N:], carrier)
+                part = L[r_N + j][r_N + k]
+                more = ca.logic_and(acting[r_N + k], ca.fabs(part) > (1 + LIKE) * most)
+                most = ca.if_else(more, ca.fabs(part), most)
+                carrier[j] = ca.if_else(more, k + 1, carrier[j])
+                share[j] = ca.if_else(more, part * inverse[r_N + k], share[j])
+            with_it = ca.logic_and(sticks[-1], ca.logic_not(acting[r_N + j]))
+            carrier[j], share[j] = (ca.if_else(with_it, item, 0) for item in (carrier[j], share[j]))
+    return _Bound(closed, sticks, acting[:r_N], acting[r_N:], carrier, share)
 
 
 def _sizes(switches: Switches, slip: SX, p: SX, t: SX) -> Callable[[SX], SX]:

@@ -63,6 +63,8 @@ SLOW = 1e-10
 """Largest slip velocity, m/s or rad/s, that may stick without having come to rest."""
 LEFT = 1e-9
 """Distance, m or rad, from which a closed gap whose row does not act has been moved by a prescribed motion."""
+SETTLED = 2
+"""Number of corrections of the limit of a friction that follows from its own force, for each such friction."""
 AT_REST = 1e-150
 """Speed, m/s or rad/s, along the direction in which a slip in space began, below which the friction keeps that
 direction."""
@@ -91,6 +93,7 @@ class ModeParameters:
         bound_T: 1 for each sticking slip velocity whose row acts; 0 for one that the rows which act keep at rest.
         carrier: number of the slip velocity, from 1, that also has the force of one that other rows keep at rest;
             else 0.
+        share: slip velocity that is carried, for each of the one that carries it.
         fallen: 1 for each guard that has fallen below zero at this event, else 0.
         count: number of events.
         time: time of the last event, s.
@@ -105,14 +108,14 @@ class ModeParameters:
             offsets.append(offsets[-1] + size)
         (
             self.given, self.closed, self.impacts, self.sticks, self.direction, self.anchor, self.side,
-            self.bound_N, self.bound_T, self.carrier, self.fallen, self.count, self.time,
+            self.bound_N, self.bound_T, self.carrier, self.share, self.fallen, self.count, self.time,
         ) = ca.vertsplit(p, offsets)  # fmt: skip
 
 
 def mode_sizes(switches: Switches) -> tuple[int, ...]:
     """Return the sizes of the parts of `ModeParameters`, without the parameters before them."""
     r_N, r_T = len(switches.gaps), len(switches.frictions)
-    return r_N, r_N, r_T, r_T, r_T, r_T, r_N, r_T, r_T, n_guards(switches), 1, 1
+    return r_N, r_N, r_T, r_T, r_T, r_T, r_N, r_T, r_T, r_T, n_guards(switches), 1, 1
 
 
 def n_guards(switches: Switches) -> int:
@@ -128,7 +131,7 @@ def _memory(switches: Switches) -> tuple[MemorySignal, ...]:
     names = [f"{item.name}.{suffix}" for suffix in ("closed", "impacts") for item in switches.gaps]
     names += [name.format(suffix) for suffix in ("sticks", "direction", "anchor", "side") for name in rates]
     names += [f"{item.name}.bound_N" for item in switches.gaps]
-    names += [name.format(suffix) for suffix in ("bound_T", "carrier") for name in rates]
+    names += [name.format(suffix) for suffix in ("bound_T", "carrier", "share") for name in rates]
     names += [f"events.fallen[{index + 1}]" for index in range(n_guards(switches))]
     return tuple(MemorySignal(name, "") for name in (*names, COUNT, TIME))
 
@@ -221,6 +224,7 @@ class _Switched:
         self.read = self.q_0, self.v_0, self.z, self.forces(), self.modes.given, self.t  # by the plain equations
         self.tau = ca.SX(self.r_T, 1)
         self.a, self.lambda_ = ca.SX.sym("a", n), ca.SX.sym("lambda_", self.m + self.k)
+        self.shifts: dict[tuple[int, int], SX] = {}
         self.pull = pulls(switches, self.forces(), self.modes.given, self.t)
 
     @property
@@ -580,7 +584,6 @@ class _Switched:
         modes, rows = self.modes, self.rows
         _, closing, rubbing = self.multipliers(self.lambda_)
         N = self.normal(self.a, self.lambda_, self.pressed())
-        limit = {way: self.limit(N, way) for way in (1, -1)}
         rubs = self.switches.rubs(modes.given, self.t)
         # A gap that is closed opens when it pulls, or when a prescribed motion moves it; one that is open closes at 0
         values, names = [], []
@@ -595,7 +598,7 @@ class _Switched:
         for group in self.switches.groups:
             item = self.switches.frictions[group[0]]
             closed = ca.SX(1) if item.gap is None else modes.closed[item.gap]
-            reserve = self.reserve(group, limit, _entries(rubbing, group))
+            reserve = self.reserve(group, N, _entries(rubbing, group))
             gamma = _entries(rows.slip, group)
             locked = NEARLY_AT_REST - ca.norm_2(gamma) if self.driven else 1
             reserve = ca.if_else(ca.mmax(_entries(modes.bound_T, group)), reserve, locked)
@@ -620,35 +623,98 @@ class _Switched:
                 names.append(f"the normal force of '{item.name}'")
         return ca.vertcat(*values), tuple(names)
 
-    def limit(self, N: SX, way: int) -> SX:
-        """Return the largest force of each friction while it sticks and keeps its slip from a way, 1 or -1; N: SX."""
-        still, p_0 = ca.SX.zeros(self.r_T), self.modes.given
-        pressing = self.switches.pressed(N, ca.SX.ones(self.r_T) * way, still, p_0, self.t)
-        return self.switches.static(pressing, p_0, self.t)
+    def limit(self, N: SX, ways: SX) -> SX:
+        """Return the largest force of each friction while it sticks, SX, shape (r_T,).
 
-    def reserve(self, group: tuple[int, ...], limits: dict[int, SX], held: SX) -> SX:
+        Args:
+            N: normal forces, SX, shape (r_T,).
+            ways: way of each slip, 1 or -1, that it keeps from, SX, shape (r_T,).
+        """
+        still, p_0 = ca.SX.zeros(self.r_T), self.modes.given
+        return self.switches.static(self.switches.pressed(N, ways, still, p_0, self.t), p_0, self.t)
+
+    def reserve(self, group: tuple[int, ...], N: SX, held: SX) -> SX:
         """Return what is left of the limit of a friction that sticks, and of those whose force it has too.
+
+        Those are at their own limits where it slips. So their forces are moved to them, before its own is compared.
 
         Args:
             group: numbers of its slip velocities.
-            limits: largest force of each friction, SX, shape (r_T,), by the way of the slip that it keeps from.
-            held: what sticking takes along its slip, with the sign of the slip that it keeps from, SX.
+            N: normal forces, SX, shape (r_T,).
+            held: what sticking takes along its slip, with the sign of the way that it keeps from, SX.
         """
-        carriers, frictions = self.modes.carrier, self.switches.frictions
-
-        def left(way: int, size: SX) -> SX:
-            carried = (ca.if_else(carriers[k] == group[0] + 1, limits[way][k], 0) for k in range(self.r_T))
-            return limits[way][group[0]] + sum(carried, ca.SX(0)) - size
-
-        if not any(item.sided or item.one_way for item in frictions):
-            return left(1, ca.norm_2(held))
+        k, frictions, modes = group[0], self.switches.frictions, self.modes
         if len(group) > 1:
-            return ca.fmin(left(1, ca.norm_2(held)), left(-1, ca.norm_2(held)))
-        back = ca.SX(1) if frictions[group[0]].one_way else left(-1, -held)
-        for k, item in enumerate(frictions):
-            if item.one_way:
-                back = ca.if_else(carriers[k] == group[0] + 1, 1, back)
-        return ca.fmin(left(1, held), back)
+            return self.limit(N, ca.SX.ones(self.r_T))[k] - ca.norm_2(held)
+        sided = any(item.sided for item in frictions)
+        with_it = [j for j in range(k + 1, self.r_T) if not frictions[j].pair and (j == 0 or not frictions[j - 1].pair)]
+        carried = {j: modes.carrier[j] == k + 1 for j in with_it}
+        left = []
+        for way in (1, -1):
+            # Ways and forces of those that it carries, at their limits
+            ways = ca.SX.ones(self.r_T) * way
+            for j in with_it:
+                ways[j] = way * ca.sign(modes.share[j])
+            forces, free = ca.SX.zeros(self.r_T), ca.SX(frictions[k].one_way and way < 0)
+            for _ in range(1 + sum(frictions[j].sided for j in with_it) * SETTLED):
+                pressing = N + self.moved(k, with_it, forces) if sided else N
+                limits = self.limit(pressing, ways)
+                for j in with_it:
+                    outside = ways[j] * limits[j]
+                    if frictions[j].sided:  # whose limit follows from its own force
+                        slope = self.slope(k, j, pressing, ways)
+                        outside = forces[j] + (outside - forces[j]) / (1 - slope)
+                    forces[j] = ca.if_else(carried[j], outside, 0)
+            # What is left to the friction itself, and its limit with the forces of the others where they are
+            limits = self.limit(N + self.moved(k, with_it, forces), ways) if sided else limits
+            alone = way * held - sum((way * modes.share[j] * forces[j] for j in with_it), ca.SX(0))
+            for j in with_it:
+                backwards = ca.logic_and(carried[j], ways[j] < 0)
+                free = ca.logic_or(free, ca.logic_and(frictions[j].one_way, backwards))
+            left.append(ca.if_else(free, 1, limits[k] - alone))
+        return ca.fmin(*left)
+
+    def moved(self, k: int, with_it: Sequence[int], forces: SX) -> SX:
+        """Return how normal forces change as forces move from a friction to those that it carries, SX, shape (r_T,).
+
+        Args:
+            k: number of the friction.
+            with_it: numbers of those that it may carry.
+            forces: their forces, SX, shape (r_T,).
+        """
+        change = ca.SX.zeros(self.r_T)
+        for j in with_it:
+            change += self.shift(k, j) * forces[j]
+        return change
+
+    def slope(self, k: int, j: int, N: SX, ways: SX) -> SX:
+        """Return the slope of the limit of a carried friction, over its own force; see `reserve` and `moved`."""
+        pressing = ca.SX.sym("N", self.r_T)
+        slope = ca.jacobian(ways[j] * self.limit(pressing, ways)[j], pressing[j])
+        return ca.substitute(slope, pressing, N) * self.shift(k, j)[j]
+
+    def shift(self, k: int, j: int) -> SX:
+        """Return how normal forces change for each force that moves from friction k to j, SX, shape (r_T,).
+
+        The accelerations stay, as W_j - share W_k is a combination of constraints, which alone change their forces.
+        """
+        if (k, j) not in self.shifts:
+            share = self.modes.share[j]
+            W = self.rows.W_T[j, :] - share * self.rows.W_T[k, :]
+            C = self.plain.constraints.C(self.q_0, self.modes.given, self.t)
+            factor = SchurFactor(self.plain.over_mass(self.q_0, self.modes.given), C)
+            more, lambda_ = factor.solve(-W.T, ca.SX(C.shape[0], 1))
+            forces = ca.SX.zeros(self.r)
+            forces[self.r_N + j], forces[self.r_N + k] = -1, share
+            normals = [
+                self.switches.normal(
+                    self.q_0, self.v_0, self.z, scale * more, scale * lambda_, self.forces(scale * forces),
+                    self.modes.given, self.t,
+                )
+                for scale in (1, 0)
+            ]  # fmt: skip
+            self.shifts[k, j] = normals[0] - normals[1]
+        return self.shifts[k, j]
 
     def start(self) -> Start:
         """Return the start: that of the plain equations, and slack coordinates at rest at 0."""

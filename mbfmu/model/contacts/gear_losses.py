@@ -18,15 +18,15 @@ LEAST = 1e-6
 class LossyGear(AxisConstraint, AxesContact):
     """Coupling of two axes with losses: ``s_a = ratio s_b + offset``, and efforts by the side that drives.
 
-    With the effort ``f_a`` that the gear takes from a, in the direction of the motion, ``f_b ratio`` it gives to b,
-    and the friction ``t_a`` and ``t_b`` of the bearings of a and b: ``f_b ratio = f_a - F``, where
+    With the effort ``f_a`` that the gear takes from a, counted in the direction of the motion, the effort
+    ``ratio (f_a - F)`` that it gives to b, and the friction ``t_a`` and ``t_b`` of the bearings of a and b:
 
         F = t_a + t_b / |ratio| + (1 - eta_a) x        if x = f_a - t_a > 0, so that a drives
         F = t_a + t_b / |ratio| + (1 / eta_b - 1) |x|  else, so that b drives
 
-    At rest the gear sticks as long as an effort within these limits holds it; with an efficiency `eta_b` of at most 1/2
-    it can be self-locking (Pelchen, Schweiger & Otter, Modeling and Simulating the Efficiency of Gearboxes and of
-    Planetary Gearboxes, Modelica Conference 2002).
+    At rest the gear sticks as long as F within these limits holds it. With ``eta_b = 0`` b cannot drive: the gear locks
+    itself (Pelchen, Schweiger & Otter, Modeling and Simulating the Efficiency of Gearboxes and of Planetary Gearboxes,
+    Modelica Conference 2002).
 
     Args:
         joint_a, joint_b: names of the joints, in the same system.
