@@ -159,7 +159,7 @@ def test_gears_in_a_row_multiply_their_efficiencies(coordinates: str) -> None:
 
 @both
 def test_a_blow_on_the_slow_shaft_takes_from_the_fast_one_what_the_teeth_let_through(coordinates: str) -> None:
-    """The impulse of a is J_a dw_a, of which eta_a reaches b: (eta_a J_a ratio^2 + J_b) w_b is kept, with c from then."""
+    """The impulse of a is J_a dw_a, of which eta_a reaches b: (eta_a J_a ratio^2 + J_b) w_b stays, with c too."""
     eta_a, J_c, w = 0.6, 2.0, 1.0
     system = shafts(
         drive_train(eta_a=eta_a, eta_b=0.9),

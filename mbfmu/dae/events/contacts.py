@@ -201,9 +201,12 @@ def _switches(
         pull=function("pull", [u, p, t], (item.pull for item in gaps)) if holds else None,
         reaction=function("reaction", causes, (item.reaction for item in slips)) if reacts else None,
         driving=function(
-            "driving", [speed, p, t],
+            "driving",
+            [speed, p, t],
             (ca.SX(0) if x.law.driving is None else x.law.driving(speed[j]) for j, x in enumerate(slips)),
-        ) if sided else None,
+        )
+        if sided
+        else None,
         names=tuple((name, full) for name, full in names.items() if full.rpartition(".")[0] in paths),
     )
 

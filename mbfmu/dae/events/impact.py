@@ -578,11 +578,11 @@ class _Choice:
     limits: dict[int, SX] | None = None
     base: SX | float = 0
 
-    def at_limit(self, way: SX | float) -> SX | float:
+    def at_limit(self, way: SX | float) -> SX:
         """Return the value at the limit in a direction."""
-        return self.base + (_by_way(self.limits, way) * way if self.limits else 0)
+        return ca.SX(self.base) + (_by_way(self.limits, way) * way if self.limits else 0)
 
-    def beyond(self, x: SX) -> SX | float:
+    def beyond(self, x: SX) -> SX:
         """Return the value at the limit; x: all unknowns.
 
         Where the limit follows from the value itself, as far as the slope there leads: Newton's step.

@@ -696,7 +696,7 @@ class _Switched:
     def shift(self, k: int, j: int) -> SX:
         """Return how normal forces change for each force that moves from friction k to j, SX, shape (r_T,).
 
-        The accelerations stay, as W_j - share W_k is a combination of constraints, which alone change their forces.
+        The accelerations stay, as W_j - share W_k is a combination of constraints: only the forces of these change.
         """
         if (k, j) not in self.shifts:
             share = self.modes.share[j]

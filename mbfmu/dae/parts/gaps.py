@@ -74,7 +74,7 @@ class FrictionSignal:
 
     @property
     def ways(self) -> tuple[int, ...]:
-        """Directions of its force for which its limits differ; one alone stands for both."""
+        """Directions of its force for which its limits differ; one stands for both."""
         return (1, -1) if self.sided else (1,)
 
 
@@ -153,11 +153,9 @@ class Switches:
 
     @property
     def by_events(self) -> tuple[str, ...]:
-        """Return the names of all that takes events: a pull, a strength, sides, one way alone, other laws of impact."""
+        """Return the names of all that takes events: a pull, a strength, sides, a single way, other laws of impact."""
         gaps = [item.name for item in self.gaps if item.holds or item.poisson or item.sequential]
-        frictions = [
-            item.name for item in self.frictions if item.breaks or item.rebounds or item.sided or item.one_way
-        ]
+        frictions = [item.name for item in self.frictions if item.breaks or item.rebounds or item.sided or item.one_way]
         return tuple(dict.fromkeys([*gaps, *frictions]))
 
     @property

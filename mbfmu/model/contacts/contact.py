@@ -51,8 +51,8 @@ class Friction:
             space.
         gap: number of the gap of this contact whose force is the normal force; None: `normal` gives it.
         normal: function (joint, force, torque) -> normal force, SX scalar, of the joint and the cut force and torque at
-            its frame_b, resolved in frame_b; or (coupling, effort), of a contact that is a coupling too and the effort
-            on its first axis; None: 0, the friction does not depend on it.
+            its frame_b, resolved in frame_b; or (coupling, force), of a contact that is a coupling too and the force or
+            torque on its first axis; None: 0, the friction does not depend on it.
         signed: whether the normal force is positive on one side and negative on the other.
         unit: SI unit of the slide.
         breaks: whether it sticks from the start, and never again once it has slipped.

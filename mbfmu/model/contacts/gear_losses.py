@@ -16,10 +16,10 @@ LEAST = 1e-6
 
 @dataclass(frozen=True)
 class LossyGear(AxisConstraint, AxesContact):
-    """Coupling of two axes with losses: ``s_a = ratio s_b + offset``, and efforts by the side that drives.
+    """Coupling of two axes with losses: ``s_a = ratio s_b + offset``, and forces by the side that drives.
 
-    With the effort ``f_a`` that the gear takes from a, counted in the direction of the motion, the effort
-    ``ratio (f_a - F)`` that it gives to b, and the friction ``t_a`` and ``t_b`` of the bearings of a and b:
+    With the force or torque ``f_a`` that the gear takes from a, counted in the direction of the motion, the one that it
+    gives to b, ``ratio (f_a - F)``, and the friction ``t_a`` and ``t_b`` of the bearings of a and b:
 
         F = t_a + t_b / |ratio| + (1 - eta_a) x        if x = f_a - t_a > 0, so that a drives
         F = t_a + t_b / |ratio| + (1 / eta_b - 1) |x|  else, so that b drives
@@ -30,9 +30,9 @@ class LossyGear(AxisConstraint, AxesContact):
 
     Args:
         joint_a, joint_b: names of the joints, in the same system.
-        ratio: ratio of the coordinates, such as the number of teeth of b over that of a.
-        offset: coordinate of a where that of b is zero, rad or m.
-        eta_a: efficiency of the teeth while a drives, in terms of the size ``v`` of the rate of a, ``time`` and
+        ratio: ratio of the coordinates, such as the teeth of b over the teeth of a.
+        offset: coordinate of a where b is at zero, rad or m.
+        eta_a: efficiency of the teeth while a drives, in terms of the speed ``v`` of a, ``time`` and
             parameters; from 0 to 1.
         eta_b: efficiency while b drives, of the same.
         t_a: friction of the bearings of a, N.m or N, of the same; below 0 counts as 0.
@@ -42,7 +42,7 @@ class LossyGear(AxisConstraint, AxesContact):
     joint_a: str = ""
     joint_b: str = ""
     ratio: Value = quantity(1.0, "1", "coordinate of a for each of b")
-    offset: Value = quantity(0.0, "1", "coordinate of a where that of b is zero")
+    offset: Value = quantity(0.0, "1", "coordinate of a where b is at zero")
     eta_a: Value = law(1.0, "1", "efficiency while a drives, as a formula of v and time", "v")
     eta_b: Value = law(1.0, "1", "efficiency while b drives, as a formula of v and time", "v")
     t_a: Value = law(0.0, "N.m or N", "friction of the bearings of a as a formula of v and time", "v")
@@ -75,7 +75,7 @@ class LossyGear(AxisConstraint, AxesContact):
                 size,
                 lambda x: size(ca.SX(0), x),
                 p.ratio * s[1],
-                normal=lambda _, effort: -effort,
+                normal=lambda _, force: -force,
                 driving=lambda speed: bearing(p.t_a, speed),
             ),
         )

@@ -109,9 +109,7 @@ def _interpolated(rows: list[tuple[float, ...]], column: int) -> str:
     """Return a column of a table as a formula of v, the first one, linear between the rows and beyond them."""
     if len({row[column] for row in rows}) == 1:
         return repr(rows[0][column])
-    pieces = [
-        f"{a[column]!r} + {(b[column] - a[column]) / (b[0] - a[0])!r}*(v - {a[0]!r})" for a, b in pairwise(rows)
-    ]
+    pieces = [f"{a[column]!r} + {(b[column] - a[column]) / (b[0] - a[0])!r}*(v - {a[0]!r})" for a, b in pairwise(rows)]
     text = f"({pieces[-1]})"
     for piece, row in zip(reversed(pieces[:-1]), reversed(rows[1:-1]), strict=True):
         text = f"where(v < {row[0]!r}, {piece}, {text})"
@@ -260,25 +258,22 @@ def losses(e: ModelicaComponent) -> dict[str, Value]:
     rows = _rows(e, "lossTable", 5)
     if all(row[1:] == (1.0, 1.0, 0.0, 0.0) for row in rows):
         return {}
-    t_a: Value
     for _, eta_1, eta_2, *taus in rows:
         tau_1, tau_2 = map(abs, taus)
         if not (0 < eta_1 <= 1 and 0 < eta_2 <= 1):
             raise ModelError(f"'{e.name}.lossTable': an efficiency must be above 0, and at most 1")
-        if (tau_1 != tau_2 if eta_1 == eta_2 == 1 else tau_1 > tau_2):
+        if tau_1 != tau_2 if eta_1 == eta_2 == 1 else tau_1 > tau_2:
             raise ModelError(
                 f"'{e.name}.lossTable': the bearing friction {tau_1:g} while flange_a drives is larger than the "
                 f"{tau_2:g} while flange_b does, which bearings at both flanges cannot have"
             )
-    eta_1, eta_2, tau_1, tau_2 = (_interpolated(rows, column) for column in (1, 2, 3, 4))
-    if eta_1 == eta_2 == "1.0":
-        t_a = f"({tau_1})/2"
+    eta_a, eta_b, of_a, of_b = (f"({_interpolated(rows, column)})" for column in (1, 2, 3, 4))
+    if of_a == of_b:
+        t_a = f"where({eta_a}*{eta_b} >= 1, {of_a}/2, 0)"
     else:
-        t_a = f"where({eta_1}*({eta_2}) >= 1, ({tau_1})/2, (({tau_2}) - ({tau_1}))/(1/({eta_2}) - ({eta_1})))"
-        if tau_1 == tau_2:
-            t_a = 0.0
-    t_b = f"abs({_text(e.value('ratio'))})*({tau_1} - ({eta_1})*({t_a}))"
-    return {"eta_a": eta_1, "eta_b": eta_2, "t_a": t_a, "t_b": t_b}
+        t_a = f"where({eta_a}*{eta_b} >= 1, {of_a}/2, ({of_b} - {of_a})/(1/{eta_b} - {eta_a}))"
+    t_b = f"abs({_text(e.value('ratio'))})*({of_a} - {eta_a}*{t_a})"
+    return {"eta_a": eta_a, "eta_b": eta_b, "t_a": t_a, "t_b": t_b}
 
 
 def _lossy(e: ModelicaComponent) -> tuple[tuple[str, Value], ...]:

@@ -117,7 +117,7 @@ class Chains:
         self.begins: list[tuple[str, LinearForm, Value]] = []
         """Start values of combinations of axes, each with the field of the joint it belongs to."""
         self.loose: list[tuple[ModelicaComponent, str, LinearForm]] = []
-        """Starts of rates that are not fixed, which others must decide."""
+        """Starts of velocities that are not fixed, which others must decide."""
         self.coupled: list[LinearForm] = []
         """Combinations of axes that gears keep at 0."""
         for group in sets:
@@ -482,7 +482,10 @@ class Chains:
         self.refuse_loose(set(known))
 
     def refuse_loose(self, known: set[tuple[str, str]]) -> None:
-        """Raise an error if nothing decides a rate whose start is not fixed; known: joints and labels of those decided.
+        """Raise an error if nothing decides a velocity whose start is not fixed.
+
+        Args:
+            known: joints and labels whose starts are decided.
 
         Raises:
             ModelError: it is so.

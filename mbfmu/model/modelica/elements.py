@@ -117,7 +117,7 @@ class ModelicaComponent:
         return tuple(made) if any(entry is not None for entry in made) else None
 
     def unfixed(self, label: str) -> ModelError:
-        """Return the error of a start of a rate that is not fixed."""
+        """Return the error of a velocity whose start is not fixed."""
         reason = "is not fixed, so that nothing says whether the motion begins with it"
         return ModelError(f"the start of '{self.name}.{label}' {reason}: write fixed=true, or leave it out")
 

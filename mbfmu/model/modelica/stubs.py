@@ -49,7 +49,7 @@ FUNCTIONS = "sin cos tan asin acos atan sinh cosh tanh exp log"
 """Functions of Modelica.Math that are read."""
 
 SHOWN = {"Rotational": ("phi", "tau"), "Translational": ("s", "f")}
-"""Coordinate and effort of the flanges of each domain, which a user's own variables may show; see `Values.of`."""
+"""Coordinate and torque or force of the flanges of each domain, which a user's own variables may show."""
 
 
 def _flanges(domain: str) -> str:

@@ -30,7 +30,7 @@ CALLS = {"Sqrt": "sqrt", "Exp": "exp", "Log": "log", "Abs": "abs", "Sin": "sin",
          "Floor": "floor", "Sign": "sign"}  # fmt: skip
 
 OF_FLANGE = re.compile(r"\.(flange\w*|support|axis|bearing)\.(phi|tau|s|f)$")
-"""Names of the coordinates and efforts of flanges."""
+"""Names of the coordinates, torques and forces of flanges."""
 
 
 def path_of(name: str) -> str:
