@@ -5,6 +5,7 @@ from mbfmu.model.forces.axes import AffineDrive, AxesForce, AxesSpring, AxesStop
 from mbfmu.model.forces.axis import RotationalDamper, RotationalSpring, TranslationalDamper, TranslationalSpring
 from mbfmu.model.forces.bushing import Bushing
 from mbfmu.model.forces.cartesian import CartesianSpringDamper
+from mbfmu.model.forces.eddy_current import EddyCurrentBrake
 from mbfmu.model.forces.effort_limits import AxesEffortLimit, EffortLimit
 from mbfmu.model.forces.fluid import BoxDrag, EllipsoidFluid
 from mbfmu.model.forces.force import AxisForce, Force
@@ -61,6 +62,7 @@ __all__ = [
     "ConstantForce",
     "CrankDrive",
     "Damper",
+    "EddyCurrentBrake",
     "EffortLimit",
     "EllipsoidFluid",
     "FilteredCrankDrive",

@@ -217,7 +217,7 @@ def _speed(e: ModelicaComponent) -> Value:
 
 
 LAWS: dict[str, Law] = {
-    **dict.fromkeys(("Spring", "Damper", "SpringDamper"), _spring),
+    **dict.fromkeys(("Spring", "Damper", "SpringDamper", "SpringDamperNoRelativeStates"), _spring),
     **dict.fromkeys(("ElastoBacklash", "ElastoBacklash2"), _backlash),
     "ElastoGap": _gap,
     **dict.fromkeys(("Clutch", "Brake", "OneWayClutch"), _clutch),

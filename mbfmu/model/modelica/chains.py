@@ -11,11 +11,11 @@ from typing import Any
 
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component, Value
-from mbfmu.model.contacts import LossyGear
 from mbfmu.model.couplings import AxisMotion, PolynomialCoupling
 from mbfmu.model.expression import guessed
 from mbfmu.model.forces import AffineDrive, RotationalRotor, TranslationalRotor
 from mbfmu.model.joints import Prismatic, Revolute
+from mbfmu.model.modelica.chain_elements import EDDY, adaptor_pairs, axis_of, eddy_brake, lossy_gear
 from mbfmu.model.modelica.chain_laws import LAWS, LINKS, MASSES, MOTIONS, ON_MASSES, RIGID, Combination, losses
 from mbfmu.model.modelica.elements import ModelicaComponent
 from mbfmu.model.modelica.library import CLASSES
@@ -120,7 +120,8 @@ class Chains:
         """Starts of velocities that are not fixed, which others must decide."""
         self.coupled: list[LinearForm] = []
         """Combinations of axes that gears keep at 0."""
-        for group in sets:
+        self.sets = list(sets)
+        for group in self.sets:
             for end in group[1:]:
                 if not self.ports.is_frame(end):
                     self.flanges.join(group[0], end, 0.0)
@@ -145,7 +146,9 @@ class Chains:
         return self.elements[name].kind.rpartition(".")[2]
 
     def join_rigid(self) -> None:
-        """Connect the flanges of rigid elements, and those that are held to the ground."""
+        """Connect the flanges of rigid elements and of adaptors, and those that are held to the ground."""
+        for one, other in adaptor_pairs(self.elements, self.signals.sets):
+            self.flanges.join(f"{one.name}.flange", f"{other.name}.flange", 0.0)
         for name, element in self.elements.items():
             kind = self.kind(name)
             if kind == "Fixed":
@@ -351,6 +354,12 @@ class Chains:
                 self.made.components += [(along.scope, item) for item in ON_MASSES[kind](element, along)]
         elif kind == "LossyGear":
             self.lose(element)
+        elif kind in EDDY:
+            along = self.combination(element, self.ends(element))
+            if along is not None:
+                self.made.components += [
+                    (along.scope, item) for item in eddy_brake(element, along, self.heated(element.name))
+                ]
         elif kind in LAWS:
             along = self.combination(element, self.ends(element))
             if along is not None and kind in {*EFFORTS, "Effort"} and element.name in self.controlled:
@@ -368,42 +377,36 @@ class Chains:
             a, b = (self.coordinate(f"{element.name}.{end}") for end in ("flange_a", "flange_b"))
             self.keep_starts(element, b.plus(a, -1.0))
 
+    def heated(self, name: str) -> list[ModelicaComponent]:
+        """Return the elements that the heat port of an element is connected to; name: its own."""
+        group = next((group for group in self.sets if f"{name}.heatPort" in group), [])
+        owners = (end.rpartition(".")[0] for end in group)
+        return [
+            ModelicaComponent(other, self.ports.kinds[other], element.values, element.localized, element.notices)
+            for other, element in ((other, self.elements[name]) for other in owners)
+            if other != name
+        ]
+
     def lose(self, element: ModelicaComponent) -> None:
         """Make a gear with losses between two axes; one without losses couples coordinates elsewhere.
 
         Raises:
             ModelError: its flanges are not the axes of inertias, or its support moves.
         """
-        lost = losses(element)
-        if not lost:
+        if not losses(element):
             return
-        ends = {"flange_a": 1.0, "flange_b": 1.0}
+        ends = ("flange_a", "flange_b")
         a, b = (self.resolved(self.coordinate(f"{element.name}.{end}")) for end in ends)
         if element.flag("useSupport"):
             held = self.resolved(self.coordinate(f"{element.name}.support"))
             if held.terms:
                 raise ModelError(f"'{element.name}': a gear with losses whose support moves is not read; hold it")
             a, b = (item.plus(held, -1.0) for item in (a, b))
-        for end, item in zip(ends, (a, b), strict=True):
-            if list(item.terms.values()) != [1.0] or next(iter(item.terms)).startswith(" "):
-                raise ModelError(f"'{element.name}.{end}', of a gear with losses, must turn an inertia: connect one")
-        joints = [next(iter(item.terms)) for item in (a, b)]
+        joints = [axis_of(element, end, item) for end, item in zip(ends, (a, b), strict=True)]
         scope, name = self.placed(element, joints)
-        ratio = element.full("ratio")
-        self.coupled.append(a.plus(b, times(-1.0, ratio)))
-        self.made.components.append(
-            (
-                scope,
-                LossyGear(
-                    name,
-                    joint_a=self.within(scope, joints[0]),
-                    joint_b=self.within(scope, joints[1]),
-                    ratio=element.local(ratio),
-                    offset=element.local(added(times(ratio, b.constant), a.constant, -1.0)),
-                    **losses(element),
-                ),
-            )
-        )
+        self.coupled.append(a.plus(b, times(-1.0, element.full("ratio"))))
+        one, other = (self.within(scope, joint) for joint in joints)
+        self.made.components.append((scope, lossy_gear(element, name, (one, other), (a.constant, b.constant))))
 
     @staticmethod
     def port(element: ModelicaComponent) -> tuple[str, str]:

@@ -25,6 +25,7 @@ class Class:
         axis_switch: name of the parameter with which it is there.
         force: whether it acts between its frames and holds nothing.
         heats: whether it has a heat port, there with `useHeatPort`, which changes no motion.
+        switched: conditions of its inputs and outputs that are not always there, by name.
         heated: its heat ports, if it is a thermal part, which changes no motion.
     """
 
@@ -45,6 +46,7 @@ class Class:
     force: bool = False
     heats: bool = False
     heated: tuple[str, ...] = ()
+    switched: tuple[tuple[str, str], ...] = ()
 
     def domain(self, path: str, flange: str) -> str:
         """Return the package whose connector a flange is; path: that of the class."""

@@ -92,7 +92,9 @@ SCALAR_STATES = states(
     " ".join(f"{name}_{index}" for name in ("r_rel_a", "v_rel_a", "angle", "angle_d", "w_rel_b") for index in (1, 2, 3))
 )
 THERMAL = {
-    f"Modelica.Thermal.HeatTransfer.{name}": Class(declared, inputs=inputs, shows=True, heated=heated)
+    f"Modelica.Thermal.HeatTransfer.{name}": Class(
+        declared, inputs=inputs, shows=True, heated=heated, states=states("T" if name.endswith("Capacitor") else "")
+    )
     for name, declared, inputs, heated in (
         ("Components.HeatCapacitor", "parameter Real C; ", (), ("port",)),
         ("Components.ThermalConductor", "parameter Real G; ", (), ("port_a", "port_b")),

@@ -65,6 +65,12 @@ def _sources(title: str, at: str, rate: str, effort: str, unit: str) -> dict[str
         f"{title}Step": Class(step, **single),
         f"LinearSpeedDependent{title}": Class(speed, **single),
         f"QuadraticSpeedDependent{title}": Class(speed, **single),
+        f"EddyCurrent{title}": Class(
+            f"{SUPPORT}parameter Real {effort}_nominal; parameter Real {rate}_nominal; parameter Real TRef=293.15; "
+            "parameter Real alpha20=0; parameter Real T=TRef; ",
+            heats=True,
+            **single,
+        ),
         "ConstantSpeed": Class(f"{SUPPORT}parameter Real {rate}_fixed; ", states=states(at), **single),
         "Position": Class(filtered, inputs=((f"{at}_ref", 1, ""),), **single),
         "Speed": Class(filtered, inputs=((f"{rate}_ref", 1, ""),), states=states(at), **single),
@@ -90,7 +96,46 @@ def _sensors(title: str, at: str, rate: str, effort: str) -> dict[str, Class]:
     }
 
 
+def _adaptors(domain: str) -> dict[str, tuple[bool, tuple[str, str, str], str, str]]:
+    """Return adaptors by path: whether they give a motion, its signals, that of the force or torque, its unit."""
+    package = f"Modelica.Mechanics.{domain}.Components"
+    special, general = ("phi w a", "tau") if domain == "Rotational" else ("", ""), ("p pder pder2", "f")
+    at, effort, unit = ("Angle", "Torque", "N.m") if domain == "Rotational" else ("Position", "Force", "N")
+    made = {}
+    for prefix, (labels, force) in (("", special), ("General", general)):
+        if labels:
+            one, two, three = labels.split()
+            made[f"{package}.{prefix}{effort}To{at}Adaptor"] = (True, (one, two, three), force, unit)
+            made[f"{package}.{prefix}{at}To{effort}Adaptor"] = (False, (one, two, three), force, unit)
+    return made
+
+
+ADAPTORS = _adaptors("Rotational") | _adaptors("Translational")
+GIVING = {path: (labels[0], force) for path, (gives, labels, force, _) in ADAPTORS.items() if gives}
+"""Signals of coordinate and force or torque of adaptors that give a motion and take a force, by path."""
+TAKING = {path: (labels[0], force) for path, (gives, labels, force, _) in ADAPTORS.items() if not gives}
+"""The same of those that take a motion and give a force."""
+
+
+def _adaptor(gives: bool, labels: tuple[str, str, str], force: str, unit: str) -> Class:
+    _, rate, gain = labels
+    declared = f"parameter Boolean use_{rate}=true; parameter Boolean use_{gain}=true; "
+    when = ((rate, f"use_{rate}" if gives or force == "f" else f"use_{rate} or use_{gain}"), (gain, f"use_{gain}"))
+    moving: tuple[tuple[str, int, str], ...] = tuple((label, 1, "") for label in labels)
+    return Class(
+        declared,
+        flanges=("flange",),
+        inputs=((force, 1, unit),) if gives else moving,
+        outputs=labels if gives else (force,),
+        switched=when,
+    )
+
+
 def _classes() -> Iterator[tuple[str, Class]]:
+    yield from ((path, _adaptor(*item)) for path, item in ADAPTORS.items())
+    for domain, names in (("Rotational", ("phi", "w", "tau")), ("Translational", ("s", "v", "f"))):
+        path = f"Modelica.Mechanics.{domain}.Examples.Utilities.SpringDamperNoRelativeStates"
+        yield path, _components(*names)["SpringDamper"]
     turning = _relative("phi", "w", "tau")
     rotational = _components("phi", "w", "tau") | {
         "Inertia": _mass("parameter Real J; ", "phi", "w"),
@@ -133,7 +178,7 @@ def _classes() -> Iterator[tuple[str, Class]]:
         ):
             for name, item in items.items():
                 path = f"Modelica.Mechanics.{domain}.{package}.{name}"
-                yield path, replace(item, heats=package == "Components" and item.flanges == PAIR)
+                yield path, replace(item, heats=item.heats or (package == "Components" and item.flanges == PAIR))
 
 
 ONE_DIMENSIONAL = dict(_classes())

@@ -24,6 +24,7 @@ from mbfmu.model.modelica.definitions import Definitions
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, ModelicaComponent
 from mbfmu.model.modelica.interface import Class
 from mbfmu.model.modelica.library import CLASSES, HOUSING, MULTIBODY, REFUSED, UNUSED
+from mbfmu.model.modelica.one_dimensional import ADAPTORS
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals, unlike
 from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG, THROUGH
@@ -100,6 +101,7 @@ class _Flat:
         self.variables: dict[str, Any] = flat["variables"]
         self.notices: list[str] = []
         self.line = 1
+        self.in_plane = False
         self.torques: list[tuple[str, str]] = []
         self.driven: list[tuple[str, Value, str]] = []
         """Path, formula and unit of each input that equations of the model's own drive."""
@@ -149,7 +151,7 @@ class _Flat:
             message = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
             raise ModelError(message)
         world = "world_" if alone else worlds[0]
-        in_plane = alone or self.kinds[world] == planar.WORLD
+        in_plane = self.in_plane = alone or self.kinds[world] == planar.WORLD
         self.refuse_space(in_plane)
         self.refuse_starts()
         # connected ends, over rigid flanges too, and what they do not allow
@@ -192,7 +194,7 @@ class _Flat:
             self.controls.drive(path, value, unit)
         self.show_signals()
         # the whole system, and the routes of its signals
-        system = self.built("", name.rpartition(".")[2], tuple(connections), in_plane)
+        system = self.built("", name.rpartition(".")[2], tuple(connections))
         taken = [item.name for item in (*system.components, *system.parameters)]
         routes = self.signals.routes(taken)
         controls = self.controls.built(unlike("controls", [*taken, *(item.name for item in routes.blocks)]))
@@ -434,10 +436,15 @@ class _Flat:
                 and inner is None
                 and leaf not in {ACROSS, THROUGH}
                 and not OF_FLANGE.search(name)
+                and not any(self.is_of_adaptor(end) for end in self.signals.sets.get(name, ()))
                 and not self.signals.is_signal(name)
                 and not any(map(self.definitions.is_known, entries(self.flat, name)))
             ):
                 raise ModelError(f"the variable '{name}' is not read: only components and parameters are")
+
+    def is_of_adaptor(self, end: str) -> bool:
+        """Return whether a signal is one of an adaptor between flanges and signals."""
+        return self.kinds.get(end.rpartition(".")[0]) in ADAPTORS
 
     def refuse_accelerations(self) -> None:
         """Raise an error if the start of an acceleration is fixed."""
@@ -705,17 +712,17 @@ class _Flat:
         else:
             here.parameters[leaf] = Parameter(leaf, self.localized(value, scope) if names else result, unit, text)
 
-    def built(self, scope: str, name: str, connections: tuple[Connection, ...], planar: bool) -> System:
+    def built(self, scope: str, name: str, connections: tuple[Connection, ...]) -> System:
         """Return a system with its sub-systems."""
         here = self.scopes[scope]
         inner = [path for path in self.scopes if path and path.rpartition(".")[0] == scope]
         parts: list[Component | Subsystem] = [*here.components]
         for path in inner:
             leaf = path.rpartition(".")[2]
-            parts.append(Subsystem(leaf, self.built(path, leaf, (), planar), self.scopes[path].values))
+            parts.append(Subsystem(leaf, self.built(path, leaf, ()), self.scopes[path].values))
         description = self.flat["model_description"] if not scope else ""
         parameters = tuple(here.parameters.values())
-        return System(name, tuple(parts), connections, parameters, planar=planar, description=description or "")
+        return System(name, tuple(parts), connections, parameters, planar=self.in_plane, description=description or "")
 
 
 def across_of(n: Any) -> tuple[float, ...]:

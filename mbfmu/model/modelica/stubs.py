@@ -45,6 +45,8 @@ def _connector(name: str) -> str:
     return f"connector {name} Real {ACROSS}; flow Real {THROUGH}; end {name};"
 
 
+ALPHA = {"Zero": 0.0, "Aluminium": 4.0e-3, "Brass": 1.1e-3, "Bronze": 0.8e-3, "Copper": 3.92e-3}
+"""Temperature coefficients of resistances at 20 degrees Celsius, 1/K, by the names of Modelica.Electrical."""
 FUNCTIONS = "sin cos tan asin acos atan sinh cosh tanh exp log"
 """Functions of Modelica.Math that are read."""
 
@@ -68,6 +70,9 @@ CONTENTS = {
         "constant Real R=8.31446261815324; "
         "constant Real D2R=0.017453292519943295; constant Real R2D=57.29577951308232;"
     ),
+    "Modelica.Electrical.Machines.Thermal.Constants": " ".join(
+        f"constant Real alpha20{name}={value};" for name, value in ALPHA.items()
+    ),
     "Modelica.Units.SI": " ".join(f'type {name} = Real(unit="{unit}");' for name, unit in UNITS.items()),
     "Modelica.Units.NonSI": (
         'type Angle_deg = Real(unit="deg"); type AngularVelocity_rpm = Real(unit="rev/min"); '
@@ -85,6 +90,7 @@ CONTENTS = {
         f"function {name} input Real u; output Real y; algorithm y:={name}(u); end {name};"
         for name in FUNCTIONS.split()
     ),
+    "Modelica.Blocks.Icons": "partial block Block end Block;",
     "Modelica.Blocks.Interfaces": "connector RealInput = input Real; connector RealOutput = output Real;",
     "Modelica.Blocks.Types": "type Init = enumeration(NoInit, SteadyState, InitialState, InitialOutput);",
     "Modelica.Thermal.HeatTransfer.Interfaces": _connector("HeatPort_a") + _connector("HeatPort_b"),
@@ -180,11 +186,14 @@ def _class(path: str, item: Class, words: set[str]) -> str:
     if item.heats and "useHeatPort" in words:
         ports.append("Modelica.Thermal.HeatTransfer.Interfaces.HeatPort_a heatPort if useHeatPort;")
         equations.append(f"if useHeatPort then heatPort.{ACROSS}=0; end if;")
+    switched = dict(item.switched)
+    there = {port: f" if {switched[port]}" if port in switched else "" for port in (*item.outputs, *switched)}
     for port in item.outputs:
-        ports.append(f"Modelica.Blocks.Interfaces.RealOutput {port};")
-        equations.append(f"{port}=0;")
+        ports.append(f"Modelica.Blocks.Interfaces.RealOutput {port}{there[port]};")
+        equations.append(f"if {switched[port]} then {port}=0; end if;" if port in switched else f"{port}=0;")
     for port, size, _ in item.inputs:
-        ports.append(f"Modelica.Blocks.Interfaces.RealInput {port}{f'[{size}]' if size > 1 else ''};")
+        many = f"[{size}]" if size > 1 else ""
+        ports.append(f"Modelica.Blocks.Interfaces.RealInput {port}{many}{there.get(port, '')};")
     for state, size in (*item.states, *item.accelerations):
         ports.append(f"Real {state}{f'[{size}]' if size > 1 else ''};")
         equations.append(f"der({state})={f'zeros({size})' if size > 1 else '0'};")
