@@ -124,7 +124,7 @@ class _Flat:
         required = frozenset(
             f"{name}.{label}" for name, kind in self.kinds.items() for label in CLASSES[kind].parameters
         )
-        self.values = Values(self.variables, required)
+        self.values = Values(self.variables, required, flat["functions"])
         self.definitions = Definitions(flat, self.stubs)
         self.values.defined = self.definitions.of
         self.values.moves = self.moves
@@ -343,6 +343,8 @@ class _Flat:
         """Make the parameters of each scope, and add the notices of those without a value."""
         for path in list(self.values.own):
             self.parameter(path)
+        for item in dict.fromkeys(self.values.held):
+            self.notices.append(f"'{item}' is called with numbers, whatever its parameters become")
         for item in dict.fromkeys(self.values.without):
             if self.owner(item) is None:
                 self.notices.append(f"'{item}' has no value: its start value is taken")

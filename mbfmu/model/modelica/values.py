@@ -10,6 +10,7 @@ import casadi as ca
 from mbfmu.errors import ExpressionError, ModelError, ValueRangeError
 from mbfmu.model.component import Value
 from mbfmu.model.expression import Expression
+from mbfmu.model.modelica.functions import Call
 from mbfmu.model.robot.assembly import identifier
 
 Nested: TypeAlias = Any
@@ -44,10 +45,13 @@ class Values:
     Args:
         variables: they, by name, as the compiler gives them.
         required: names of those that need a value, as the library has none for them.
+        functions: functions of the flat model, by name, as the compiler gives them.
     """
 
-    def __init__(self, variables: dict[str, Any], required: frozenset[str]) -> None:
-        self.variables, self.required = variables, required
+    def __init__(
+        self, variables: dict[str, Any], required: frozenset[str], functions: dict[str, Any] | None = None
+    ) -> None:
+        self.variables, self.required, self.functions = variables, required, functions or {}
         self.kept: dict[str, Nested] = {}
         self.texts: dict[str, Value] = {}
         """Value of each scalar that expressions refer to, by its full name."""
@@ -59,6 +63,8 @@ class Values:
         """Function that returns the coordinate, rate or state that a variable is, whose name formulas have."""
         self.moving: dict[str, str] = {}
         """Names of these by how formulas have them."""
+        self.held: list[str] = []
+        """Functions of the model's own that are called with parameters of the user's, as numbers."""
         self.defined: Callable[[str], Any] = lambda _: None
         """Function that returns the tree of what defines a variable, None for nothing."""
 
@@ -161,6 +167,8 @@ class Values:
                 return f"{CALLS[item['function']]}({arguments})"
             case "BuiltinCall" if item["function"] == "Der":
                 return self.rate(self.value(item["args"][0]))
+            case "FunctionCall" if item["name"]["name"] in self.functions:
+                return self.called(item["name"]["name"], [self.value(entry) for entry in item["args"]])
             case "FunctionCall":
                 if (value := self.call(item["name"]["name"], item["args"])) is not None:
                     return value
@@ -207,6 +215,18 @@ class Values:
         """Return how formulas have a coordinate, a rate or a state."""
         self.moving[path_of(name)] = name
         return path_of(name)
+
+    def called(self, name: str, arguments: list[Nested]) -> Nested:
+        """Return what a function of the model's own gives for the numbers that its arguments are."""
+
+        def numbers(value: Nested) -> Any:
+            if isinstance(value, list):
+                return [numbers(entry) for entry in value]
+            if self.varies(value):
+                self.held.append(name)
+            return self.number(value)
+
+        return Call(self.functions, name).result(numbers(arguments))
 
     def unary(self, op: str, operand: Nested) -> Nested:
         """Return a value with a sign."""
