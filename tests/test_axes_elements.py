@@ -14,6 +14,7 @@ from mbfmu.model import (
     CartesianSpringDamper,
     Component,
     Connection,
+    EddyCurrentBrake,
     FreeMotion,
     PointGravity,
     Revolute,
@@ -98,3 +99,21 @@ def test_a_mass_in_the_gravity_of_a_point_falls_as_energy_says() -> None:
     r = found["body.r_0[2]"]
     np.testing.assert_allclose(found["body.v_0[2]"] ** 2 / 2, 3 * (1 / r - 1 / 2), atol=1e-5)
     assert r[-1] < 1.7
+
+
+@pytest.mark.parametrize("coordinates", ["joint", "absolute"])
+def test_a_brake_by_eddy_currents_turns_the_energy_of_two_shafts_into_heat(coordinates: str) -> None:
+    """Momentum is kept; the slip x = v / v_peak falls by log x + x^2/2 = c - 2 peak t / (J v_peak)."""
+    brake = EddyCurrentBrake("brake", joints=("b", "a"), ratios=(1.0, -1.0), peak=6.0, v_peak=4.0)
+    warm = replace(brake, alpha=0.004, C=2.0, T=300.0)
+    J = 1 / (1 / 1 + 1 / 3)
+    for item in (brake, warm):
+        found = mbfmu.simulate(shafts(item), 1.0, step=1e-3, coordinates=coordinates, error_samples=0)
+        np.testing.assert_allclose(found["a.w"] + 3 * found["b.w"], 12, atol=1e-9)
+        x = (found["a.w"] - found["b.w"]) / 4
+        if item is brake:
+            fallen = np.log(x / x[0]) + (x**2 - x[0] ** 2) / 2
+            np.testing.assert_allclose(fallen, -2 * 6 / (J * 4) * found["time"], atol=1e-8)
+            assert set(found["brake.T"]) == {293.15}
+        else:
+            np.testing.assert_allclose(2 * (found["brake.T"] - 300), J * 16 * (x[0] ** 2 - x**2) / 2, atol=1e-6)

@@ -1,6 +1,7 @@
 """Gears with losses and one-way clutches: what they transmit, hold and let go, against closed forms."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -217,3 +218,22 @@ def test_a_locked_freewheel_stands_a_blow(coordinates: str) -> None:
 def test_steppers_without_events_refuse_gears_with_losses() -> None:
     with pytest.raises(StepperError, match="losses of a gear"):
         mbfmu.simulate(shafts(drive_train(eta_a=0.5)), 0.1, step=1e-3, stepper="moreau")
+
+
+def test_an_fmu_of_a_gear_with_losses_and_a_freewheel_runs_as_the_model(tmp_path: Path) -> None:
+    """Sticking, sliding both ways and a locked freewheel: alike to round-off, with as many events."""
+    system = shafts(
+        drive_train(eta_a=0.7, eta_b=0.5, t_a=0.1),
+        OneWayClutch("clutch", joints=("c",), ratios=(1.0,)),
+        AxesDryFriction("bearing", joints=("a",), ratios=(1.0,), sliding=0.2),
+        torque("a", "4*sin(9*time)"),
+        torque("c", "sin(9*time)"),
+        J=(J_A, J_B, 1.0),
+        w=(0.0, None, 0.0),
+    )
+    model = moved(system, 1.0, "joint", 1e-2)
+    fmu = mbfmu.export(system, tmp_path / "shafts.fmu", step=1e-2, backend="native", platforms=["linux64"])
+    found = mbfmu.simulate(fmu, 1.0, output_interval=1e-2)
+    assert found["events.count"][-1] == model["events.count"][-1] > 4
+    for name in ("a.w", "b.w", "c.w", "a.phi"):
+        np.testing.assert_allclose(found[name], model[name], atol=1e-10)

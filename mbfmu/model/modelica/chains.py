@@ -12,11 +12,11 @@ from typing import Any
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component, Value
 from mbfmu.model.couplings import AxisMotion, PolynomialCoupling
-from mbfmu.model.expression import guessed
 from mbfmu.model.forces import AffineDrive, RotationalRotor, TranslationalRotor
 from mbfmu.model.joints import Prismatic, Revolute
 from mbfmu.model.modelica.chain_elements import EDDY, adaptor_pairs, axis_of, eddy_brake, lossy_gear
 from mbfmu.model.modelica.chain_laws import LAWS, LINKS, MASSES, MOTIONS, ON_MASSES, RIGID, Combination, losses
+from mbfmu.model.modelica.chain_starts import Known, Starts
 from mbfmu.model.modelica.elements import ModelicaComponent
 from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.linear import LinearForm, added, inverse, times
@@ -114,12 +114,9 @@ class Chains:
         """Joint whose axis a set of flanges is, by its first flange, whose coordinate is the joint's and a shift."""
         self.solved: dict[str, LinearForm] = {}
         """Coordinates of flanges that move no mass, in terms of others, by the first flange of their set."""
-        self.begins: list[tuple[str, LinearForm, Value]] = []
-        """Start values of combinations of axes, each with the field of the joint it belongs to."""
-        self.loose: list[tuple[ModelicaComponent, str, LinearForm]] = []
-        """Starts of velocities that are not fixed, which others must decide."""
-        self.coupled: list[LinearForm] = []
-        """Combinations of axes that gears keep at 0."""
+        self.starts = Starts()
+        self.begins: Known = {}
+        """Start values of the joints."""
         self.sets = list(sets)
         for group in self.sets:
             for end in group[1:]:
@@ -138,7 +135,7 @@ class Chains:
         for name, element in self.elements.items():
             self.at(name)
             self.emit(element)
-        self.start()
+        self.begins = self.starts.decided(self.resolved, self.at)
         return self.made
 
     def kind(self, name: str) -> str:
@@ -184,7 +181,7 @@ class Chains:
             elif kind in MASSES:
                 self.add_mass(element, self.axes[root][0])
             if kind in MASSES:
-                self.keep_starts(element, self.coordinate(f"{name}.centre"))
+                self.starts.keep(element, self.coordinate(f"{name}.centre"))
 
     def make_joint(self, element: ModelicaComponent, kind: str) -> None:
         """Make the joint of an axis, and the body that it carries."""
@@ -222,17 +219,6 @@ class Chains:
                 rotor(name, joint=self.within(scope, joint), J=element.value(MASSES[self.kind(element.name)]), **more),
             )
         )
-
-    def keep_starts(self, element: ModelicaComponent, along: LinearForm) -> None:
-        """Keep the start values of an element whose coordinate is a combination of axes."""
-        for label, _ in CLASSES[element.kind].states:
-            element.scope = ""
-            if label.startswith(("v", "w")) and element.is_loose(label):
-                self.loose.append((element, label, along))
-                continue
-            value = element.start(label)
-            if value is not None:
-                self.begins.append((label.removesuffix("_rel"), along, value))
 
     def coordinate(self, end: str) -> LinearForm:
         """Return the coordinate of a flange: of sets of flanges that no axis has, by their first ones."""
@@ -278,7 +264,7 @@ class Chains:
             total = self.resolved(total)
             if not total.terms:
                 continue
-            self.coupled.append(total)
+            self.starts.coupled.append(total)
             scope, name = self.placed(element, list(total.terms))
             first, *others = (
                 (self.within(scope, joint), element.local(factor)) for joint, factor in total.terms.items()
@@ -375,7 +361,7 @@ class Chains:
                 self.made.components += [(along.scope, item) for item in LAWS[kind](element, along)]
         if CLASSES[element.kind].flanges[:2] == ("flange_a", "flange_b") and not CLASSES[element.kind].rigid:
             a, b = (self.coordinate(f"{element.name}.{end}") for end in ("flange_a", "flange_b"))
-            self.keep_starts(element, b.plus(a, -1.0))
+            self.starts.keep(element, b.plus(a, -1.0))
 
     def heated(self, name: str) -> list[ModelicaComponent]:
         """Return the elements that the heat port of an element is connected to; name: its own."""
@@ -404,7 +390,7 @@ class Chains:
             a, b = (item.plus(held, -1.0) for item in (a, b))
         joints = [axis_of(element, end, item) for end, item in zip(ends, (a, b), strict=True)]
         scope, name = self.placed(element, joints)
-        self.coupled.append(a.plus(b, times(-1.0, element.full("ratio"))))
+        self.starts.coupled.append(a.plus(b, times(-1.0, element.full("ratio"))))
         one, other = (self.within(scope, joint) for joint in joints)
         self.made.components.append((scope, lossy_gear(element, name, (one, other), (a.constant, b.constant))))
 
@@ -454,63 +440,8 @@ class Chains:
             ends["support"] = -1.0
         return ends
 
-    def start(self) -> None:
-        """Give the joints the start values that masses and relative coordinates have.
-
-        Raises:
-            ModelError: a start value would have to decide several joints.
-        """
-        known: dict[tuple[str, str], Value] = {}
-        left = [(label, self.resolved(total), value) for label, total, value in self.begins]
-        while left:
-            later = []
-            for label, total, value in left:
-                rate = label in {"w", "v"}
-                unknown = [joint for joint in total.terms if (joint, label) not in known]
-                if len(unknown) == 1 and not _is_guess(value):
-                    rest: Value = value if rate else added(value, total.constant, -1.0)
-                    for joint, factor in total.terms.items():
-                        if joint != unknown[0]:
-                            rest = added(rest, times(factor, known[joint, label]), -1.0)
-                    known[unknown[0], label] = times(rest, inverse(total.terms[unknown[0]]))
-                elif len(unknown) > 0:
-                    later.append((label, total, value))
-            if len(later) == len(left):
-                break
-            left = later
-        for label, total, value in left:
-            if len(total.terms) == 1 and _is_guess(value):
-                known.setdefault((next(iter(total.terms)), label), value)
-        self.starts = known
-        self.refuse_loose(set(known))
-
-    def refuse_loose(self, known: set[tuple[str, str]]) -> None:
-        """Raise an error if nothing decides a velocity whose start is not fixed.
-
-        Args:
-            known: joints and labels whose starts are decided.
-
-        Raises:
-            ModelError: it is so.
-        """
-        for element, label, along in self.loose:
-            decided, before = {joint for joint, given in known if given == label}, -1
-            while len(decided) > before:
-                before = len(decided)
-                for total in self.coupled:
-                    left = set(total.terms) - decided
-                    decided |= left if len(left) == 1 else set()
-            if set(self.resolved(along).terms) - decided:
-                self.at(element.name)
-                raise element.unfixed(label)
-            element.notices.append(f"the start of '{element.name}.{label}' is left out: others decide it")
-
     def joints(self) -> Iterator[tuple[str, Component]]:
         """Yield the joints that are made, each with the path of its system and with its start values."""
         for path, joint in self.made.joints.items():
-            values = {label: value for (name, label), value in self.starts.items() if name == path}
+            values = {label: value for (name, label), value in self.begins.items() if name == path}
             yield path.rpartition(".")[0], replace(joint, **values)
-
-
-def _is_guess(value: Value) -> bool:
-    return isinstance(value, str) and guessed(value) is not None

@@ -15,6 +15,7 @@ from mbfmu.model.forces import PointGravity, WorldTorque
 from mbfmu.model.joints import FreeMotion, Joint
 from mbfmu.model.modelica import planar, planar_elements
 from mbfmu.model.modelica.assemblies import StartPoses, measure, shortened
+from mbfmu.model.modelica.chain_elements import EDDY
 from mbfmu.model.modelica.chains import KINDS, Chains
 from mbfmu.model.modelica.closing import guess_closed
 from mbfmu.model.modelica.compiler import flat_model, plain
@@ -199,7 +200,7 @@ class _Flat:
         routes = self.signals.routes(taken)
         controls = self.controls.built(unlike("controls", [*taken, *(item.name for item in routes.blocks)]))
         self.notices += self.controls.made.notices
-        used = {name.rpartition(".")[0] for name in self.values.moving.values()}
+        used = {name.rpartition(".")[0] for name in self.values.moving.values()} | self.warmed(joined)
         shows = [key for key, kind in self.kinds.items() if CLASSES[kind].shows and key not in used]
         self.notices += [f"'{key}' is left out: it only shows or measures" for key in shows]
         return replace(
@@ -251,6 +252,11 @@ class _Flat:
             self.scope(scope).components.append(made)
             self.drive(element, made)
         return connections
+
+    def warmed(self, joined: dict[str, list[str]]) -> set[str]:
+        """Return the thermal parts that decide the temperature of a brake; joined: see `components`."""
+        ports = (f"{name}.heatPort" for name, kind in self.kinds.items() if kind.rpartition(".")[2] in EDDY)
+        return {end.rpartition(".")[0] for port in ports for end in joined.get(port, ())}
 
     def find_chains(self, joined: dict[str, list[str]]) -> set[str]:
         """Return the elements of chains: those that do not act between the axis of one joint and its support alone.
@@ -313,7 +319,7 @@ class _Flat:
         self.driven += [(path, self.values.of(source), "1") for path, source in made.drives.items()]
         for scope, component in (*chains.joints(), *made.components):
             self.scope(scope).components.append(component)
-        for (path, label), value in chains.starts.items():
+        for (path, label), value in chains.begins.items():
             if path not in made.joints:
                 self.starts.setdefault(path, {}).setdefault(label, (path, value))
         return made.connections

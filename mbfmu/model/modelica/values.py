@@ -75,8 +75,6 @@ class Values:
             if self.kept[key] is None:
                 raise ModelError(f"'{name}' depends on itself")
             return self.kept[key]
-        if OF_FLANGE.search(name):
-            raise ModelError(f"'{name}', of a flange, is not read: only a variable that nothing depends on may show it")
         self.kept[key] = None
         variable = self.variables[name]
         tree, sizes = variable[attribute], variable["dims"]
