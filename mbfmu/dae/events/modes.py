@@ -643,36 +643,47 @@ class _Switched:
             N: normal forces, SX, shape (r_T,).
             held: what sticking takes along its slip, with the sign of the way that it keeps from, SX.
         """
-        k, frictions, modes = group[0], self.switches.frictions, self.modes
+        k, frictions = group[0], self.switches.frictions
         if len(group) > 1:
             return self.limit(N, ca.SX.ones(self.r_T))[k] - ca.norm_2(held)
-        sided = any(item.sided for item in frictions)
-        with_it = [j for j in range(k + 1, self.r_T) if not frictions[j].pair and (j == 0 or not frictions[j - 1].pair)]
+        if not any(item.sided or item.one_way for item in frictions):
+            return self.left(k, 1, N, ca.fabs(held))
+        return ca.fmin(*(self.left(k, way, N, way * held) for way in (1, -1)))
+
+    def left(self, k: int, way: int, N: SX, held: SX) -> SX:
+        """Return what is left of the limit of a friction, and of those that it carries, on one way of its slip.
+
+        Args:
+            k: number of the friction.
+            way: 1 or -1.
+            N: normal forces, SX, shape (r_T,).
+            held: what sticking takes against this way, SX.
+        """
+        # Ways of those that it carries, and their forces at their limits
+        frictions, modes = self.switches.frictions, self.modes
+        with_it = [j for j in range(k + 1, self.r_T) if not any(frictions[i].pair for i in (j - 1, j))]
         carried = {j: modes.carrier[j] == k + 1 for j in with_it}
-        left = []
-        for way in (1, -1):
-            # Ways and forces of those that it carries, at their limits
-            ways = ca.SX.ones(self.r_T) * way
+        ways = ca.SX.ones(self.r_T) * way
+        for j in with_it:
+            ways[j] = way * ca.sign(modes.share[j])
+        sided = any(item.sided for item in frictions)
+        forces, limits = ca.SX.zeros(self.r_T), self.limit(N, ways)
+        for _ in range(1 + SETTLED * sum(frictions[j].sided for j in with_it)):
+            pressing = N + self.moved(k, with_it, forces) if sided else N
+            limits = self.limit(pressing, ways)
             for j in with_it:
-                ways[j] = way * ca.sign(modes.share[j])
-            forces, free = ca.SX.zeros(self.r_T), ca.SX(frictions[k].one_way and way < 0)
-            for _ in range(1 + sum(frictions[j].sided for j in with_it) * SETTLED):
-                pressing = N + self.moved(k, with_it, forces) if sided else N
-                limits = self.limit(pressing, ways)
-                for j in with_it:
-                    outside = ways[j] * limits[j]
-                    if frictions[j].sided:  # whose limit follows from its own force
-                        slope = self.slope(k, j, pressing, ways)
-                        outside = forces[j] + (outside - forces[j]) / (1 - slope)
-                    forces[j] = ca.if_else(carried[j], outside, 0)
-            # What is left to the friction itself, and its limit with the forces of the others where they are
-            limits = self.limit(N + self.moved(k, with_it, forces), ways) if sided else limits
-            alone = way * held - sum((way * modes.share[j] * forces[j] for j in with_it), ca.SX(0))
-            for j in with_it:
-                backwards = ca.logic_and(carried[j], ways[j] < 0)
-                free = ca.logic_or(free, ca.logic_and(frictions[j].one_way, backwards))
-            left.append(ca.if_else(free, 1, limits[k] - alone))
-        return ca.fmin(*left)
+                outside = ways[j] * limits[j]
+                if frictions[j].sided:  # whose limit follows from its own force
+                    outside = forces[j] + (outside - forces[j]) / (1 - self.slope(k, j, pressing, ways))
+                forces[j] = ca.if_else(carried[j], outside, 0)
+        # What they leave to the friction itself, and its own limit with their forces where they are
+        rest = held - sum((way * modes.share[j] * forces[j] for j in with_it), ca.SX(0))
+        limits = self.limit(N + self.moved(k, with_it, forces), ways) if sided else limits
+        # A slip that goes one way needs no limit backwards
+        free = ca.SX(frictions[k].one_way and way < 0)
+        for j in (j for j in with_it if frictions[j].one_way):
+            free = ca.logic_or(free, ca.logic_and(carried[j], ways[j] < 0))
+        return ca.if_else(free, 1, limits[k] - rest)
 
     def moved(self, k: int, with_it: Sequence[int], forces: SX) -> SX:
         """Return how normal forces change as forces move from a friction to those that it carries, SX, shape (r_T,).

@@ -10,7 +10,7 @@ import casadi as ca
 from mbfmu.errors import ExpressionError, ModelError, ValueRangeError
 from mbfmu.model.component import Value
 from mbfmu.model.expression import Expression
-from mbfmu.model.modelica.functions import Call
+from mbfmu.model.modelica.own_functions import Call
 from mbfmu.model.robot.assembly import identifier
 
 Nested: TypeAlias = Any
