@@ -29,6 +29,7 @@ import casadi as ca
 from casadi import Function
 
 from mbfmu.dae.dae import Dae, Switching
+from mbfmu.dae.events.reserves import Reserves
 from mbfmu.dae.linear_algebra.kkt import SchurFactor
 from mbfmu.dae.linear_algebra.merged import merged
 from mbfmu.dae.naming import with_names
@@ -63,8 +64,6 @@ SLOW = 1e-10
 """Largest slip velocity, m/s or rad/s, that may stick without having come to rest."""
 LEFT = 1e-9
 """Distance, m or rad, from which a closed gap whose row does not act has been moved by a prescribed motion."""
-SETTLED = 2
-"""Number of corrections of the limit of a friction that follows from its own force, for each such friction."""
 AT_REST = 1e-150
 """Speed, m/s or rad/s, along the direction in which a slip in space began, below which the friction keeps that
 direction."""
@@ -224,7 +223,6 @@ class _Switched:
         self.read = self.q_0, self.v_0, self.z, self.forces(), self.modes.given, self.t  # by the plain equations
         self.tau = ca.SX(self.r_T, 1)
         self.a, self.lambda_ = ca.SX.sym("a", n), ca.SX.sym("lambda_", self.m + self.k)
-        self.shifts: dict[tuple[int, int], SX] = {}
         self.pull = pulls(switches, self.forces(), self.modes.given, self.t)
 
     @property
@@ -581,9 +579,10 @@ class _Switched:
     def guards(self) -> tuple[SX, tuple[str, ...]]:
         """Return the guards, and what each belongs to."""
         # Forces of gaps and frictions, and the limits F_s(N)
-        modes, rows = self.modes, self.rows
+        plain, modes, rows = self.plain, self.modes, self.rows
         _, closing, rubbing = self.multipliers(self.lambda_)
         N = self.normal(self.a, self.lambda_, self.pressed())
+        reserves = Reserves(plain, self.switches, (modes.carrier, modes.share), rows.W_T, *self.read)
         rubs = self.switches.rubs(modes.given, self.t)
         # A gap that is closed opens when it pulls, or when a prescribed motion moves it; one that is open closes at 0
         values, names = [], []
@@ -598,7 +597,7 @@ class _Switched:
         for group in self.switches.groups:
             item = self.switches.frictions[group[0]]
             closed = ca.SX(1) if item.gap is None else modes.closed[item.gap]
-            reserve = self.reserve(group, N, _entries(rubbing, group))
+            reserve = reserves.of(group, N, _entries(rubbing, group))
             gamma = _entries(rows.slip, group)
             locked = NEARLY_AT_REST - ca.norm_2(gamma) if self.driven else 1
             reserve = ca.if_else(ca.mmax(_entries(modes.bound_T, group)), reserve, locked)
@@ -622,110 +621,6 @@ class _Switched:
                 values.append(N[j])
                 names.append(f"the normal force of '{item.name}'")
         return ca.vertcat(*values), tuple(names)
-
-    def limit(self, N: SX, ways: SX) -> SX:
-        """Return the largest force of each friction while it sticks, SX, shape (r_T,).
-
-        Args:
-            N: normal forces, SX, shape (r_T,).
-            ways: way of each slip, 1 or -1, that it keeps from, SX, shape (r_T,).
-        """
-        still, p_0 = ca.SX.zeros(self.r_T), self.modes.given
-        return self.switches.static(self.switches.pressed(N, ways, still, p_0, self.t), p_0, self.t)
-
-    def reserve(self, group: tuple[int, ...], N: SX, held: SX) -> SX:
-        """Return what is left of the limit of a friction that sticks, and of those whose force it has too.
-
-        Those are at their own limits where it slips. So their forces are moved to them, before its own is compared.
-
-        Args:
-            group: numbers of its slip velocities.
-            N: normal forces, SX, shape (r_T,).
-            held: what sticking takes along its slip, with the sign of the way that it keeps from, SX.
-        """
-        k, frictions = group[0], self.switches.frictions
-        if len(group) > 1:
-            return self.limit(N, ca.SX.ones(self.r_T))[k] - ca.norm_2(held)
-        if not any(item.sided or item.one_way for item in frictions):
-            return self.left(k, 1, N, ca.fabs(held))
-        return ca.fmin(*(self.left(k, way, N, way * held) for way in (1, -1)))
-
-    def left(self, k: int, way: int, N: SX, held: SX) -> SX:
-        """Return what is left of the limit of a friction, and of those that it carries, on one way of its slip.
-
-        Args:
-            k: number of the friction.
-            way: 1 or -1.
-            N: normal forces, SX, shape (r_T,).
-            held: what sticking takes against this way, SX.
-        """
-        # Ways of those that it carries, and their forces at their limits
-        frictions, modes = self.switches.frictions, self.modes
-        with_it = [j for j in range(k + 1, self.r_T) if not any(frictions[i].pair for i in (j - 1, j))]
-        carried = {j: modes.carrier[j] == k + 1 for j in with_it}
-        ways = ca.SX.ones(self.r_T) * way
-        for j in with_it:
-            ways[j] = way * ca.sign(modes.share[j])
-        sided = any(item.sided for item in frictions)
-        forces, limits = ca.SX.zeros(self.r_T), self.limit(N, ways)
-        for _ in range(1 + SETTLED * sum(frictions[j].sided for j in with_it)):
-            pressing = N + self.moved(k, with_it, forces) if sided else N
-            limits = self.limit(pressing, ways)
-            for j in with_it:
-                outside = ways[j] * limits[j]
-                if frictions[j].sided:  # whose limit follows from its own force
-                    outside = forces[j] + (outside - forces[j]) / (1 - self.slope(k, j, pressing, ways))
-                forces[j] = ca.if_else(carried[j], outside, 0)
-        # What they leave to the friction itself, and its own limit with their forces where they are
-        rest = held - sum((way * modes.share[j] * forces[j] for j in with_it), ca.SX(0))
-        limits = self.limit(N + self.moved(k, with_it, forces), ways) if sided else limits
-        # A slip that goes one way needs no limit backwards
-        free = ca.SX(frictions[k].one_way and way < 0)
-        for j in (j for j in with_it if frictions[j].one_way):
-            free = ca.logic_or(free, ca.logic_and(carried[j], ways[j] < 0))
-        return ca.if_else(free, 1, limits[k] - rest)
-
-    def moved(self, k: int, with_it: Sequence[int], forces: SX) -> SX:
-        """Return how normal forces change as forces move from a friction to those that it carries, SX, shape (r_T,).
-
-        Args:
-            k: number of the friction.
-            with_it: numbers of those that it may carry.
-            forces: their forces, SX, shape (r_T,).
-        """
-        change = ca.SX.zeros(self.r_T)
-        for j in with_it:
-            change += self.shift(k, j) * forces[j]
-        return change
-
-    def slope(self, k: int, j: int, N: SX, ways: SX) -> SX:
-        """Return the slope of the limit of a carried friction, over its own force; see `reserve` and `moved`."""
-        pressing = ca.SX.sym("N", self.r_T)
-        slope = ca.jacobian(ways[j] * self.limit(pressing, ways)[j], pressing[j])
-        return ca.substitute(slope, pressing, N) * self.shift(k, j)[j]
-
-    def shift(self, k: int, j: int) -> SX:
-        """Return how normal forces change for each force that moves from friction k to j, SX, shape (r_T,).
-
-        The accelerations stay, as W_j - share W_k is a combination of constraints: only the forces of these change.
-        """
-        if (k, j) not in self.shifts:
-            share = self.modes.share[j]
-            W = self.rows.W_T[j, :] - share * self.rows.W_T[k, :]
-            C = self.plain.constraints.C(self.q_0, self.modes.given, self.t)
-            factor = SchurFactor(self.plain.over_mass(self.q_0, self.modes.given), C)
-            more, lambda_ = factor.solve(-W.T, ca.SX(C.shape[0], 1))
-            forces = ca.SX.zeros(self.r)
-            forces[self.r_N + j], forces[self.r_N + k] = -1, share
-            normals = [
-                self.switches.normal(
-                    self.q_0, self.v_0, self.z, scale * more, scale * lambda_, self.forces(scale * forces),
-                    self.modes.given, self.t,
-                )
-                for scale in (1, 0)
-            ]  # fmt: skip
-            self.shifts[k, j] = normals[0] - normals[1]
-        return self.shifts[k, j]
 
     def start(self) -> Start:
         """Return the start: that of the plain equations, and slack coordinates at rest at 0."""
