@@ -165,3 +165,23 @@ def test_a_function_that_cannot_be_followed_is_refused(tmp_path: Path) -> None:
     for statement, reason in (("table[i, 2] := F/(i - 1);", "cannot be"), (several, "a statement 'If', which is not")):
         with pytest.raises(MbfmuError, match=reason):
             moved(tmp_path, OWN.format(statement), "sled.flange_b, rubs.flange_a", 0.1)
+
+
+def test_a_vehicle_rolls_against_air_slope_and_its_wheels(tmp_path: Path) -> None:
+    """(m + J/R^2) v' = T/R - Cr m g cos(a) - m g sin(a) - k (v - v_wind)^2: from rest v = v_s tanh(k v_s t / M)."""
+    m, J, R, Cr, slope, T, wind = 100.0, 0.5, 0.25, 0.01, 0.05, 40.0, -2.0
+    found = moved(
+        tmp_path,
+        f"""  Translational.Components.Vehicle car(m={m}, J={J}, R={R}, A=1, Cd=0.5, rho=1.2, CrConstant={Cr}, g=9.81,
+    vWindConstant={wind}, inclinationConstant={slope}, s(fixed=true), v(fixed=true));
+  Rotational.Sources.ConstantTorque motor(tau_constant={T});""",
+        "motor.flange, car.flangeR",
+        20.0,
+        step=1e-2,
+    )
+    alpha, M, k = math.atan(slope), m + J / R**2, 0.5 * 1 * 1.2 / 2
+    push = T / R - m * 9.81 * (Cr * math.cos(alpha) + math.sin(alpha))
+    steady = math.sqrt(push / k)
+    begun = math.atanh(-wind / steady)
+    v = steady * np.tanh(begun + k * steady * found["time"] / M) + wind
+    np.testing.assert_allclose(found["car.mass.v"][10:], v[10:], atol=2e-3)

@@ -176,6 +176,25 @@ def _by_speed(square: bool) -> Law:
     return law
 
 
+REGULAR = {
+    "Exp": "(2/(1 + exp(-v/(0.01*{v0}))) - 1)",
+    "Sine": "where(abs(v) >= {v0}, sign(v), sin(1.5707963267948966*v/{v0}))",
+    "Linear": "max(-1, min(1, v/{v0}))",
+    "CoSine": "sign(v)*where(abs(v) >= {v0}, 1, 1 - cos(1.5707963267948966*v/{v0}))",
+}
+"""Smooth signs of v, by the names of Modelica.Blocks.Types.Regularization."""
+
+
+def _rolls(e: ModelicaComponent, along: Combination) -> Iterator[Component]:
+    """Yield the resistance of a wheel that rolls, ``cr fWeight cos(atan(inclination))`` against its motion."""
+    cr, slope = (
+        _text(e.value(name if e.flag(f"use{title}Input") else constant))
+        for name, title, constant in (("cr", "Cr", "CrConstant"), ("inclination", "Inclination", "inclinationConstant"))
+    )
+    way = REGULAR[str(e.full("reg"))].format(v0=_text(e.value("v0")))
+    yield along.law(f"-{cr}*{_text(e.value('fWeight'))}*cos(atan({slope}))*{way}")
+
+
 def _stopped(e: ModelicaComponent, along: Combination) -> Iterator[Component]:
     half = times(0.5, e.value("L"))
     low, high = added(e.value("smin"), half), added(e.value("smax"), half, -1.0)
@@ -225,6 +244,7 @@ LAWS: dict[str, Law] = {
     **dict.fromkeys(("Torque", "Torque2"), _effort("tau")),
     **dict.fromkeys(("Force", "Force2"), _effort("f")),
     "Effort": _own,
+    "RollingResistance": _rolls,
     "ConstantTorque": _effort("tau_constant"),
     "ConstantForce": _effort("f_constant"),
     **dict.fromkeys(("TorqueStep", "ForceStep"), _step),

@@ -170,6 +170,9 @@ class Chains:
                     self.axes[root] = (path_of(joint), times(-1.0, shift))
         for name, element in self.elements.items():
             kind = self.kind(name)
+            if kind in MASSES and element.full(MASSES[kind]) == 0.0:  # a shaft or rod without mass
+                self.starts.keep(element, self.coordinate(f"{name}.centre"))
+                continue
             end = f"{name}.centre" if kind in MASSES else f"{name}.flange" if kind in MOTIONS else ""
             root, shift = self.flanges.root(end)
             if not end or root == GROUND:

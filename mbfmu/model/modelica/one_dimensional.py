@@ -164,6 +164,16 @@ def _classes() -> Iterator[tuple[str, Class]]:
         "Rod": Class("parameter Real L; ", flanges=PAIR, rigid=True),
         "ElastoGap": Class(gap, **_relative("s", "v", "f")),
         "SupportFriction": Class(FRICTION.format(table="f_pos", default="[0,1]") + SUPPORT, **HELD),
+        "RollingResistance": Class(
+            f"{SUPPORT}parameter Real fWeight; parameter Boolean useCrInput=false; parameter Real CrConstant=0.01; "
+            "parameter Boolean useInclinationInput=false; parameter Real inclinationConstant=0; "
+            "parameter Modelica.Blocks.Types.Regularization reg=Modelica.Blocks.Types.Regularization.Exp; "
+            "parameter Real v0=0.1; ",
+            flanges=("flange",),
+            support=True,
+            inputs=(("cr", 1, "1"), ("inclination", 1, "1")),
+            switched=(("cr", "useCrInput"), ("inclination", "useInclinationInput")),
+        ),
         "MassWithStopAndFriction": _mass(STOPPED, "s", "v"),
     }
     for domain, components, letters, unit in (

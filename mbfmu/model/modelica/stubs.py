@@ -90,6 +90,7 @@ CONTENTS = {
         f"function {name} input Real u; output Real y; algorithm y:={name}(u); end {name};"
         for name in FUNCTIONS.split()
     ),
+    "Modelica.Blocks.Types": "type Regularization = enumeration(Exp, Sine, Linear, CoSine);",
     "Modelica.Blocks.Icons": "partial block Block end Block;",
     "Modelica.Blocks.Interfaces": "connector RealInput = input Real; connector RealOutput = output Real;",
     "Modelica.Blocks.Types": "type Init = enumeration(NoInit, SteadyState, InitialState, InitialOutput);",
