@@ -1,4 +1,4 @@
-"""Bodies without mass or inertia of their own: allowed in joint coordinates where the mass matrix is regular."""
+"""Bodies without mass or inertia of their own in joint coordinates, where the mass matrix is regular."""
 
 import casadi as ca
 import numpy as np

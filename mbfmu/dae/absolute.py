@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import casadi as ca
 
+from mbfmu.dae.augmented import Light, augmented
 from mbfmu.dae.bodies import Bodies, Carried, Coordinates
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.equations import equations
@@ -39,11 +40,13 @@ def absolute(
         spare: see `Bodies`.
 
     Raises:
+        MassError: the constraints allow a motion without mass.
         ModelError: the system is invalid; the message says what to mend.
     """
     mechanism = replace(flatten(system, formulas, choices), weightless=weightless)
     bodies = Bodies(mechanism, central=True, coordinates=_coordinates, turning=turning, spare=spare)
-    return equations(bodies, inertial_terms(bodies))
+    light = [Light(bodies.own_numbers[index], reason) for index, reason in bodies.lacking.items()]
+    return augmented(equations(bodies, inertial_terms(bodies)), light)
 
 
 def _coordinates(bodies: Bodies) -> Coordinates:

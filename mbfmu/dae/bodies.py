@@ -125,8 +125,8 @@ class Bodies:
 
     Args:
         mechanism: the mechanism.
-        central: whether the origin of each group is its centre of mass, so that each needs mass and inertia, except of
-            bonded groups; False: the origin of its first part.
+        central: whether the origin of each group is its centre of mass, except of bonded groups; False: that of its
+            first part.
         coordinates: function that makes the coordinates, given the bodies without them.
         turning: whether holonomic rows are resolved in the joint's own frame_a and turn along with it. This costs
             operations, but rows that are redundant in one pose are then redundant in every pose.
@@ -409,7 +409,6 @@ class Bodies:
         """Give each moving group its mass and, if asked, move its origin to the centre of mass."""
         moved: list[Group] = [groups[0]]
         inertias: list[Inertia] = []
-        reached = {edge.far for edge in self.tree.order}
         for index, group in enumerate(groups[1:], 1):
             if any(path in self.shapes for path in group.parts):
                 inertias.append(self._floating(group.parts[0]))
@@ -419,8 +418,6 @@ class Bodies:
             if index not in self.bonded and (reason := self._lack(group, total)):
                 if self.mechanism.weightless:
                     total = Inertia(ca.SX(1), total.r_CM, ca.SX(ca.DM.eye(1 if self.planar else 3)))
-                elif central or index not in reached:
-                    raise MassError(reason + (ELSEWHERE if index in reached else ""))
                 else:
                     self.lacking[index] = reason
             if central and index not in self.bonded:
@@ -514,7 +511,7 @@ class Bodies:
             return Frame(here, *_velocities(velocity, turning, origin.R, pose.r))
         w_0 = turning if self.planar else origin.R @ turning
         if shape is None:
-            columns = self._own_numbers[group]
+            columns = self.own_numbers[group]
             return Frame(here, ca.jtimes(here.r, self.q[columns], self.v[columns]), w_0)
         arm = origin.R @ pose.r
         velocity = velocity + origin.R @ ca.jtimes(ca.SX(pose.r), shape.eta, shape.rate)
@@ -622,7 +619,7 @@ class Bodies:
         return ca.jtimes(expression, self.q[numbers], self.v[numbers])
 
     @cached_property
-    def _own_numbers(self) -> tuple[list[int], ...]:
+    def own_numbers(self) -> tuple[list[int], ...]:
         """The numbers of the coordinates that place each group."""
         placed = (ca.vertcat(pose.r, pose.angle) for pose in self.coordinates.poses)
         return tuple(self._numbers_in(item, self._coordinate_numbers) for item in placed)
@@ -658,7 +655,6 @@ class Bodies:
         yield from enumerate(self.inertias, 1)
 
 
-ELSEWHERE = "; joint coordinates allow it where the bodies that it carries have mass"
 SAMPLES = 5
 MET = 1e-9
 """Residual at random coordinates below which an equation counts as met."""

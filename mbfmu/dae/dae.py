@@ -10,8 +10,9 @@ n = m = k = 0.
 
 `M` is regular. With quaternions, the kinetic energy gives the direction of Q no mass; M then contains the additional
 term ``mu0 Q Q^T``, from the energy ``mu0 (Q . Qdot)^2 / 2`` that is zero on the constraint |Q| = 1. `force` contains
-the forces of this energy: the motion is the same, only the multiplier of the norm constraint differs. `momentum` and
-`momentum_rate` come from the kinetic energy itself, without that term:
+the forces of this energy: the motion is the same, only the multiplier of the norm constraint differs. Where parts lack
+mass, M may contain rows of the constraints (see `augmented`). `momentum` and `momentum_rate` come from the kinetic
+energy itself, without these terms:
 
     d/dt momentum(q, v) = momentum_rate(q, v, z, u, p, t) - Phi_q^T lambda - G^T mu
 """

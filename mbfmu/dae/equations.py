@@ -149,7 +149,7 @@ def _motion(
         f,
         M=inertial.M,
         mass_solve=lambda: inertial.solve(f),
-        free_acceleration=inertial.free(load),
+        free_acceleration=lambda: inertial.free(load),
         force=lambda: load - inertial.bias,
         flow=network.flow,
         momentum=inertial.momentum,

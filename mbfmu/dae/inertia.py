@@ -14,6 +14,7 @@ tests compare the two. A rotor on an axis of rate v = J_v qdot adds J v^2 / 2, d
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import casadi as ca
 
@@ -112,7 +113,7 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         T_q, regular_T_q = T_q + slope, regular_T_q + slope + ca.gradient(regular, bodies.q)
         M, bias = M + mass_matrix(links), bias + inverse_dynamics(links, link_rates(links), gravity)[0]
     # M^-1 by one factor
-    solve = Factor(M).solve
+    factor = cache(lambda: Factor(M))
     return InertialTerms(
         T=T,
         M=lambda: M,
@@ -121,8 +122,8 @@ def inertial_terms(bodies: Bodies) -> InertialTerms:
         T_q=lambda: T_q,
         regular_T_q=lambda: regular_T_q,
         bias=bias,
-        solve=solve,
-        free=lambda load: solve(load - bias),
+        solve=lambda f: factor().solve(f),
+        free=lambda load: factor().solve(load - bias),
     )
 
 

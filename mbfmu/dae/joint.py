@@ -13,18 +13,20 @@ import casadi as ca
 import numpy as np
 import numpy.typing as npt
 
+from mbfmu.dae.augmented import Light, augmented
 from mbfmu.dae.bodies import Bodies, Coordinates
 from mbfmu.dae.choice import EVERY_JOINT, CoordinateChoice
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.equations import equations
 from mbfmu.dae.flexible import kinetic
 from mbfmu.dae.inertia import InertialTerms
+from mbfmu.dae.linear_algebra.kkt import Factor
 from mbfmu.dae.tree.articulated import Articulated
 from mbfmu.dae.tree.links import Branch, Links
 from mbfmu.dae.tree.recursive import Link, LinkRates, inverse_dynamics, link_rates, mass_matrix, regularising
 from mbfmu.dae.tree.tree_coordinates import tree_coordinates, tree_links
 from mbfmu.dae.tree.tree_factor import TreeFactor, is_shallow
-from mbfmu.errors import MassError, ModelError
+from mbfmu.errors import ModelError
 from mbfmu.model.flexible import ElasticJoint
 from mbfmu.model.frame import SX
 from mbfmu.model.mechanism import Mechanism, flatten
@@ -94,7 +96,7 @@ class JointTree:
 
     @property
     def smaller(self) -> bool:
-        """Return whether these are fewer coordinates than absolute ones, or the only ones that need no mass here.
+        """Return whether these are fewer coordinates than absolute ones, or some bodies have no mass here.
 
         In the plane an elastic joint leaves all freedom. A mechanism that is mostly made of them, such as a line that
         bends, has absolute coordinates, in which each of its bodies has to do with its neighbours alone.
@@ -111,10 +113,10 @@ class JointTree:
         """Return the equations.
 
         Raises:
-            MassError: the mass matrix is singular.
+            MassError: the constraints allow a motion without mass.
             ModelError: a rotor is on a joint without coordinates.
         """
-        self._check_masses()
+        light = self._light()
         self._check_rotors()
         # Kinetic energies of bodies and rotors
         bodies, links = self.bodies, self.links
@@ -132,31 +134,32 @@ class JointTree:
         # M^-1 by the factors of the tree, or by articulated bodies
         solve: Callable[[SX], SX]
         free: Callable[[SX], SX]
-        if is_shallow(links):
+        if light:  # M is singular, and rows of constraints are added to it
+            singular = cache(lambda: Factor(M()))
+            solve, free = lambda f: singular().solve(f), lambda load: singular().solve(load - bias)
+        elif is_shallow(links):
             factor = TreeFactor(M())
             solve, free = factor.solve, lambda load: factor.solve(load - bias)
         else:
             articulated = Articulated(links)
             solve, free = articulated.solve, lambda load: articulated.solve(load, moves, gravity)
         T_q, momentum = cache(lambda: ca.gradient(of_bodies, q)), cache(lambda: ca.gradient(of_bodies, v))
-        return equations(
-            bodies,
-            InertialTerms(
-                T=of_bodies + of_rotors,
-                M=M,
-                momentum=lambda: momentum() + ca.gradient(of_rotors, v),
-                impulse=lambda: momentum() + ca.gradient(regularising(links, v), v),
-                T_q=T_q,
-                regular_T_q=lambda: T_q() + ca.gradient(regularising(links, v), q),
-                bias=bias,
-                solve=solve,
-                free=free,
-                transmitted=lambda a, outer: self.transmitted(moves, a, outer),
-            ),
+        terms = InertialTerms(
+            T=of_bodies + of_rotors,
+            M=M,
+            momentum=lambda: momentum() + ca.gradient(of_rotors, v),
+            impulse=lambda: momentum() + ca.gradient(regularising(links, v), v),
+            T_q=T_q,
+            regular_T_q=lambda: T_q() + ca.gradient(regularising(links, v), q),
+            bias=bias,
+            solve=solve,
+            free=free,
+            transmitted=lambda a, outer: self.transmitted(moves, a, outer),
         )
+        return augmented(equations(bodies, terms), light)
 
-    def _check_masses(self) -> None:
-        """Raise an error if a body lacks mass or inertia, and the mass matrix is singular in all sampled positions.
+    def _light(self) -> list[Light]:
+        """Return the joints that move no inertia, the outermost first: those for which M is singular in all positions.
 
         Where it is regular, warn of inertias that no body has.
 
@@ -165,7 +168,7 @@ class JointTree:
         """
         bodies = self.bodies
         if not bodies.lacking:
-            return
+            return []
         M = ca.Function("M", [bodies.q, bodies.p, bodies.t], [ca.densify(mass_matrix(self.links))])
         symbols = ca.vertcat(ca.SX(0, 1), *bodies.symbols.values())
         p = np.zeros(bodies.p.numel())
@@ -175,17 +178,19 @@ class JointTree:
         for _ in range(SAMPLES):
             q = rng.normal(size=bodies.q.numel())
             best = np.maximum(best, self._pivots(np.array(M(q, p, 0.0))))
+        light = []
         for index, least in reversed(list(enumerate(best))):
             if not least > SINGULAR:
-                far = self.branches[index].far
-                reason = bodies.lacking.get(far)
+                columns, reason = self.links[index].columns, bodies.lacking.get(self.branches[index].far)
                 named = f"the joint '{self.branches[index].label}' moves no inertia that is its own"
-                raise MassError(reason or f"{named}, as {'; '.join(bodies.lacking.values())}")
+                reason = reason or f"{named}, as {'; '.join(bodies.lacking.values())}"
+                light.append(Light(range(columns.start, columns.stop), reason))
         for index, reason in bodies.lacking.items():
             (I_CM,) = bodies.numbers(bodies.inertias[index - 1].I_CM)
             moments = np.linalg.eigvalsh(np.array(I_CM))
             if moments.min() < -ROUNDED * np.abs(moments).max():
                 warnings.warn(f"no body has such an inertia, and energy may be wrong: {reason}", stacklevel=2)
+        return light
 
     def _check_rotors(self) -> None:
         for path in self.bodies.rotors:

@@ -66,12 +66,12 @@ def independent(dae: Dae, again: Callable[..., Dae]) -> Dae:
     """
     if not dae.start.loops:
         return dae
-    poses = _poses(dae, NEAR)
+    poses = closed_poses(dae, NEAR)
     rank = max((_rank(_rows(dae, q)) for q in poses), default=dae.m + dae.k)
     if rank == dae.m + dae.k:
         return _measured(dae, poses)
     dae = replace(again(turning=True), start=dae.start)
-    walked = [(q, _rows(dae, q)) for q in _poses(dae, FAR)]
+    walked = [(q, _rows(dae, q)) for q in closed_poses(dae, FAR)]
     generic = [(q, C) for q, C in walked if _rank(C) == rank]
     scaled = [scaled_rows(C) for _, C in generic]
     ambiguous = _ambiguous(dae, scaled)
@@ -97,11 +97,12 @@ def _measured(dae: Dae, poses: list[Array], sets: Sequence[CombinedRows] = ()) -
     for item in sets if rows else ():
         indices = [left.index(row) for row in item.kept]
         lengths[indices] = np.max(lengths[indices])
-    constraints = replace(dae.constraints, row_lengths=tuple(map(_power_of_two, lengths)))
+    constraints = replace(dae.constraints, row_lengths=tuple(map(power_of_two, lengths)))
     return replace(dae, constraints=constraints)
 
 
-def _power_of_two(length: float) -> float:
+def power_of_two(length: float) -> float:
+    """Return the next power of two above a length, or the one below it if that is much nearer; 0 for 0."""
     return 2.0 ** math.ceil(math.log2(length) - STEP_UP) if length else 0.0
 
 
@@ -119,7 +120,7 @@ def _refuse_contradictions(dae: Dae, q: Array, C: Array, ambiguous: tuple[str, .
             )
 
 
-def _poses(dae: Dae, count: int) -> list[Array]:
+def closed_poses(dae: Dae, count: int) -> list[Array]:
     """Return the assembled pose and some on a walk from it, all closed; an empty list if it cannot be assembled.
 
     The walk keeps its direction, except for a random part by which it explores all degrees of freedom. Directions are
