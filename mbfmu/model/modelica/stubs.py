@@ -90,10 +90,12 @@ CONTENTS = {
         f"function {name} input Real u; output Real y; algorithm y:={name}(u); end {name};"
         for name in FUNCTIONS.split()
     ),
-    "Modelica.Blocks.Types": "type Regularization = enumeration(Exp, Sine, Linear, CoSine);",
     "Modelica.Blocks.Icons": "partial block Block end Block;",
     "Modelica.Blocks.Interfaces": "connector RealInput = input Real; connector RealOutput = output Real;",
-    "Modelica.Blocks.Types": "type Init = enumeration(NoInit, SteadyState, InitialState, InitialOutput);",
+    "Modelica.Blocks.Types": (
+        "type Init = enumeration(NoInit, SteadyState, InitialState, InitialOutput); "
+        "type Regularization = enumeration(Exp, Sine, Linear, CoSine);"
+    ),
     "Modelica.Thermal.HeatTransfer.Interfaces": _connector("HeatPort_a") + _connector("HeatPort_b"),
     "Modelica.Mechanics.Rotational.Interfaces": _flanges("Rotational"),
     "Modelica.Mechanics.Translational.Interfaces": _flanges("Translational"),
