@@ -14,7 +14,7 @@ from mbfmu.model.frame import SX, Frame, expression
 from mbfmu.model.joints import Joint, Prismatic, Revolute
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.relative import axis
-from mbfmu.model.rope import Rope
+from mbfmu.model.rope import RopePath
 
 
 def limited(bodies: Bodies, acting: Loads) -> Loads:
@@ -103,9 +103,9 @@ class _Moment:
 
     def _by_rope(self, path: str) -> SX:
         """Return what a unit force that lengthens a rope puts on the axis."""
-        rope: Rope = self.bodies.mechanism.components[path]  # type: ignore[assignment]
+        rope: RopePath = self.bodies.mechanism.components[path]  # type: ignore[assignment]
         frames = self.bodies.frames_of(path)
-        pulls = zip(rope.frames, frames, rope.pulls(*frames), strict=True)
+        pulls = zip(rope.frames, frames, rope.pulls(self.bodies.values[path], *frames), strict=True)
         return sum(
             (self._along(frame, *pull) for label, frame, pull in pulls if f"{path}.{label}" in self.carried), ca.SX(0)
         )
