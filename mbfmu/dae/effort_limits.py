@@ -18,7 +18,7 @@ from mbfmu.model.rope import RopePath
 
 
 def limited(bodies: Bodies, acting: Loads) -> Loads:
-    """Return loads with what limits of sums take back: those of combinations first, then those of joints.
+    """Return loads with what limits of sums take back: along combinations first, then on joints.
 
     Raises:
         UnknownNameError: a limit names a force that is not there.

@@ -50,7 +50,7 @@ class AngularStop(Force):
 
     With the angle phi of the relative rotation, 0 to pi, about the axis n, and the depth ``x = max(0, phi - upper)``:
     ``V = c x^2 / 2``, and the damping ``-d x n . w``, as in `RotationalStop`. It is the range of a ball joint in
-    MuJoCo, whose stop yields by rules of its own. For spatial systems.
+    MuJoCo, whose stop yields by other rules. For spatial systems.
 
     Args:
         upper: greatest angle, rad.

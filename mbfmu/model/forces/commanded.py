@@ -49,7 +49,7 @@ def affine(p: Any, s: SX, v: SX, u: SX) -> SX:
     Args:
         p: the quantities of the force.
         s: the coordinate that it measures.
-        v: the rate of that.
+        v: its velocity.
         u: what the gain multiplies.
     """
     gain, bias = p.gain + p.gain_s * s + p.gain_v * v, p.bias + p.bias_s * s + p.bias_v * v

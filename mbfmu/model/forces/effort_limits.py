@@ -54,7 +54,7 @@ class AxesEffortLimit(TakenBack, AxesForce):
     With their sum f it adds ``clip(f) - f`` along the combination. It is the actuatorfrcrange of a tendon in MuJoCo.
 
     Args:
-        joints, ratios: the combination, see `AxesForce`; that of each force.
+        joints, ratios: the combination of each force, see `AxesForce`.
         forces: names of the forces, in the same system.
         lower, upper: least and greatest sum, in the unit of the forces.
     """

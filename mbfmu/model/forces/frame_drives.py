@@ -33,7 +33,7 @@ def rotation_vector(a: Frame, b: Frame) -> SX:
 
 @dataclass(frozen=True)
 class FrameDrive(Commanded, Force):
-    """Base of drives whose force is affine in the input `u`, in a length s between two frames, and in its rate v.
+    """Base of drives whose force is affine in the input `u`, in a length s between two frames, and in its velocity v.
 
     ``f = (gain + gain_s s + gain_v v) u + bias + bias_s s + bias_v v``, with u and f held within their limits; it puts
     the power ``f v`` into the mechanism. For spatial systems; override `measured`.
@@ -47,10 +47,10 @@ class FrameDrive(Commanded, Force):
 
     gain: Value = quantity(1.0, "1", "force per input")
     gain_s: Value = quantity(0.0, "1", "slope of the gain by the length")
-    gain_v: Value = quantity(0.0, "1", "slope of the gain by the rate of the length")
+    gain_v: Value = quantity(0.0, "1", "slope of the gain by the velocity")
     bias: Value = quantity(0.0, "1", "force without input")
     bias_s: Value = quantity(0.0, "1", "slope of the force by the length")
-    bias_v: Value = quantity(0.0, "1", "slope of the force by the rate of the length")
+    bias_v: Value = quantity(0.0, "1", "slope of the force by the velocity")
     u_least: Value = quantity(-NO_LIMIT, "1", "least input")
     u_greatest: Value = quantity(NO_LIMIT, "1", "greatest input")
     f_least: Value = quantity(-NO_LIMIT, "1", "least force")
@@ -59,10 +59,10 @@ class FrameDrive(Commanded, Force):
     def inputs(self, planar: bool) -> tuple[Input, ...]:
         if planar:
             raise ModelError(f"{type(self).__name__} '{self.name}' needs a spatial system")
-        return (Input("u", "1", "what the drive is asked for"),)
+        return (Input("u", "1", "what the drive is to do"),)
 
     def measured(self, a: Frame, b: Frame) -> tuple[SX, SX]:
-        """Return the length s and its rate v, SX scalars."""
+        """Return the length s and its velocity v, SX scalars."""
         raise NotImplementedError
 
     def nearest(self, u: SX, s: SX) -> SX:
@@ -79,13 +79,13 @@ class PoseDrive(FrameDrive):
     """A drive along and about directions of the pose of frame_b seen from frame_a.
 
     ``s = force . r + torque . theta``, with the position r of frame_b in frame_a and its rotation vector theta, and
-    ``v = force . r' + torque . w``, with the relative angular velocity w resolved in `resolve`. So v is the rate of s
-    for a turn about the direction of the torque alone. It is the actuator of MuJoCo on a ball or a free joint, and that
+    ``v = force . r' + torque . w``, with the relative angular velocity w resolved in `resolve`. So v is s'
+    while frame_b turns about the direction of the torque. It is the actuator of MuJoCo on a ball or a free joint, and
     at a site with a reference site.
 
     Args:
         force: direction and size of the force, resolved in frame_a, fixed when exported.
-        torque: those of the torque, fixed when exported.
+        torque: direction and size of the torque, fixed when exported.
         resolve: the axes of the torque and of w, ``frame_a`` or ``frame_b``.
         observer: where r' is seen from: ``frame_a``, ``frame_b``, or the ``world``: the difference of the velocities.
         period: period of the input, such as a full turn, whose nearest value to s counts; 0: it has none.
@@ -169,9 +169,9 @@ class IntegratedPoseDrive(Integrated, PoseDrive):
 class CrankDrive(FrameDrive):
     """A drive of a slider on the z axis of frame_a, from which a massless rod leads to the origin of frame_b.
 
-    With the axis n of the slider and x from the origin of frame_a to that of frame_b:
+    With the axis n of the slider and x from there to the origin of frame_b:
     ``s = gear (n . x - sqrt(d))`` with ``d = (n . x)^2 + L^2 - x . x``; a rod that is too short, ``d <= 0``, has
-    ``s = gear n . x``. v is its rate. It is the slider-crank of MuJoCo's actuators, which moves no mass of its own.
+    ``s = gear n . x``. It is the slider-crank of MuJoCo's actuators, which has no mass.
 
     Args:
         L: length of the rod, m, fixed when exported.

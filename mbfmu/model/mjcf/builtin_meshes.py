@@ -21,7 +21,7 @@ def made(kind: str, numbers: Sequence[float]) -> Surface:
 
     Args:
         kind: one of `BUILTIN`.
-        numbers: its numbers; those of steps are whole.
+        numbers: its numbers.
 
     Raises:
         ValueRangeError: there are more or fewer numbers than it has, or one is out of its bounds.
@@ -136,7 +136,7 @@ def _supertorus(resolution: float, radius: float, s: float, t: float) -> Surface
 
 
 def _surface(across: Array, up: Array, u: Array, exponent: float) -> Array:
-    """Return the points of a curve turned about z, those of one point of the curve in a row, shape (n, 3)."""
+    """Return the points of a curve turned about z, one circle after the other, shape (n, 3)."""
     around = np.stack([_power(np.cos(u), exponent), _power(np.sin(u), exponent)], axis=1)
     flat = across[:, None, None] * around
     heights = np.broadcast_to(up[:, None, None], (len(across), len(u), 1))
@@ -180,6 +180,6 @@ BUILTIN: dict[str, tuple[Callable[..., Surface], tuple[tuple[float, float], ...]
     "wedge": (_wedge, (STEPS, STEPS, (1e-9, 180), (1e-9, 90), (0, 1))),
     "plate": (_plate, (STEPS, STEPS)),
 }
-"""What makes each kind, and the bounds of its numbers."""
+"""Function that makes each kind, and the bounds of its numbers."""
 SHELLS = frozenset({"plate"})
 """Kinds whose mesh is a shell."""

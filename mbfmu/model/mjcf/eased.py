@@ -1,4 +1,4 @@
-"""What depends on how easily a model moves at its references: damping by ratios, and the stiffness of stops."""
+"""Ease of motion of a model at its references: damping by ratios, and the stiffness of stops."""
 
 import math
 from collections.abc import Mapping
@@ -40,13 +40,13 @@ def damped(actuators: Actuators, robot: Robot, bodies: MjcfBodies, ropes: Ropes)
 def stops_of(
     tendons: Mapping[str, Tendon], robot: Robot, bodies: MjcfBodies, ropes: Ropes, limits: bool
 ) -> dict[str, float]:
-    """Return the stiffness of the stop of each tendon and ball joint with limits that can move, by name or key.
+    """Return the stiffness of the stop of each tendon and ball joint with limits that can move.
 
     Args:
-        tendons: fixed tendons, by name.
+        tendons: fixed tendons.
         robot: the tree.
         bodies: the bodies.
-        ropes: spatial tendons, by name.
+        ropes: spatial tendons.
         limits: whether the limits of joints count.
     """
     limited = {name: tendon.ratios for name, tendon in tendons.items() if tendon.limits}
@@ -76,7 +76,7 @@ def mobility_at_references(robot: Robot, bodies: MjcfBodies, ropes: Ropes) -> Mo
 
 
 def _row_of(mobility: Mobility, item: Actuator, robot: Robot, bodies: MjcfBodies, ropes: Ropes) -> Array:
-    """Return the rate of what an actuator acts on per rate that mimics no other."""
+    """Return the velocity along what an actuator acts on, per rate that mimics no other."""
     on = item.on
     if on.joints:
         return _along(mobility, on.joints, robot, ropes)
@@ -107,7 +107,7 @@ def _moving(mobility: Mobility, site: Site) -> Frame:
 
 
 def _along(mobility: Mobility, ratios: Mapping[str, float], robot: Robot, ropes: Ropes) -> Array:
-    """Return the rate of a combination of axes per rate that mimics no other."""
+    """Return the velocity along a combination of axes, as `_row_of`."""
     row = mobility.along({key: ratio for key, ratio in ratios.items() if key in robot.joints})
     for key in ratios:
         if key.startswith(ROPE):

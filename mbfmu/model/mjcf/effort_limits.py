@@ -20,12 +20,12 @@ class SharedLimit:
 
     Args:
         name: name of the joint or the tendon.
-        ratios: the axes it holds for, by name; of a joint itself with 1.
+        ratios: the axes it holds for, of a joint itself with 1.
         limits: least and greatest effort.
         actuators: names of the actuators.
         tendons: names of the tendons whose limits take something back before.
         bodies: names of the bodies whose held weight counts.
-        on_joint: whether it is that of a joint.
+        on_joint: whether a joint has it.
     """
 
     name: str
@@ -46,17 +46,17 @@ def held(
 ) -> tuple[Actuators, tuple[SharedLimit, ...]]:
     """Return actuators whose forces are within what their tendons and joints take, and the limits of several of them.
 
-    A limit that one actuator alone meets, where it acts, becomes one of its force. Limits of tendons come first.
+    A limit for one actuator, where no other acts, becomes one of its force. Limits of tendons come first.
 
     Args:
         reader: reader of attributes.
         bodies: the bodies.
-        tendons: fixed and spatial tendons, by name.
+        tendons: fixed and spatial tendons.
         actuators: the actuators.
         settings: settings of the model.
 
     Raises:
-        ModelError: actuators of a tendon with a limit have limits or gears of their own, or weight is to be held that
+        ModelError: actuators of a tendon with a limit have limits or unlike gears, or weight is to be held that
             no actuator holds.
     """
     acting, shared = dict(actuators.acting), []

@@ -129,13 +129,13 @@ def joint_of(
 def _limits(
     reader: Attributes, element: XmlElement, name: str, kind: str, settings: Settings
 ) -> tuple[float, float] | None:
-    """Return the range of a joint as written; that of a ball joint begins at 0, and may end there."""
+    """Return the range of a joint as written; for a ball joint it begins at 0, and may end there."""
     held = choice(reader, element, "limited", "auto", LIMITED) == "true"
     if kind == "ball" and held and not any(reader.numbers(element, "range", "0 0", 2)):
         return 0.0, 0.0
     limits = settings.limits(reader, element, f"joint '{name}'", "range", "limited")
     if kind == "ball" and limits and limits[0]:
-        message = f"joint '{name}': the range of a ball joint is that of its angle: it needs a first number of 0"
+        message = f"joint '{name}': the range of a ball joint holds its angle: it needs a first number of 0"
         raise reader.error(element, ValueRangeError(message))
     return limits
 

@@ -29,12 +29,12 @@ class Ends:
 
     @property
     def joints(self) -> Mapping[str, ModelJoint]:
-        """Return the joints, by name."""
+        """Return the joints."""
         return self.bodies.joints
 
     @property
     def sites(self) -> Mapping[str, Site]:
-        """Return the sites, by name."""
+        """Return the sites."""
         return self.bodies.sites
 
     @property
@@ -51,7 +51,7 @@ class Transmission:
         joints: names and ratios of the joints it acts on; empty for other kinds.
         sites: the site it acts at, and the one that this is seen from; empty for other kinds.
         turned: name of the ball or free joint it acts on; empty for other kinds.
-        crank: whether the sites are those of a slider-crank.
+        crank: whether the sites belong to a slider-crank.
         fields: of the drive between two frames: directions, or the length of the rod.
     """
 
@@ -142,7 +142,7 @@ def _period(about: tuple[float, ...], law: ActuatorLaw) -> float:
 def _observer(ends: Ends, site: str, seen_from: str) -> str:
     """Return the frame in which a site moves against another as MuJoCo has it; empty: it is neither of them.
 
-    MuJoCo takes the difference of their velocities, without those of the joints that move both.
+    MuJoCo takes the difference of their velocities, without the joints that move both.
     """
     b, a = (joint_path(ends.bodies, ends.sites[name].body) for name in (site, seen_from))
     shared = [one for one, other in zip(a, b, strict=False) if one == other]
