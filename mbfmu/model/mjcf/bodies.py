@@ -206,12 +206,17 @@ class _Walk:
         for geom in content.geoms:
             if choice(self.reader, geom.element, "fluidshape", "none", ("none", "ellipsoid")) == "none":
                 continue
-            if geom.mesh or geom.kind in WEIGHTLESS:
+            shaped = geom.kind == "mesh"
+            if (geom.mesh and not shaped) or geom.kind in WEIGHTLESS:
                 message = f'fluidshape="ellipsoid" of a {geom.kind} geom is not modelled: take an ellipsoid beside it'
                 raise self.reader.error(geom.element, ModelError(message))
             words = geom.element.attributes.get("fluidcoef", "").split()
             stated = self.reader.numbers(geom.element, "fluidcoef", "", len(words))
             coefficients = (*stated, *(0.5, 0.25, 1.5, 1.0, 1.0)[len(stated) :])[:5]
+            if shaped:
+                pose, size = self.meshes.extent(geom.element, geom.mesh)
+                yield Wing(geom.pose @ pose, size, coefficients)
+                continue
             match geom.kind, geom.size:
                 case "sphere", (r,):
                     a: tuple[float, ...] = (r, r, r)

@@ -94,14 +94,28 @@ class Meshes:
             return self.solids[name]
         kind = choice(self.reader, mesh, "inertia", "legacy", KINDS)
         kind = "shell" if mesh.attributes.get("builtin") in SHELLS else kind
-        frame, scale = self.frame(mesh)
+        vertices, triangles = self._seen(mesh)
         try:
-            vertices, triangles = self._surface(mesh)
-            solid = solid_of((vertices - frame.r) @ frame.R * scale, triangles, kind)
+            solid = solid_of(vertices, triangles, kind)
         except MbfmuError as error:
             raise self.reader.error(mesh, error) from None
         self.solids[name] = replace(solid, axes=solid.pose.R)
         return self.solids[name]
+
+    def extent(self, geom: XmlElement, name: str) -> tuple[RigidPose, tuple[float, ...]]:
+        """Return the inertial frame of a mesh, and its greatest distances from there along the axes, m."""
+        pose = self.solid(geom, name).pose
+        vertices, _ = self._seen(self.element(geom, name))
+        return pose, tuple(map(float, np.abs((vertices - pose.r) @ pose.R).max(axis=0)))
+
+    def _seen(self, mesh: XmlElement) -> tuple[Array, Triangles]:
+        """Return the surface of a mesh, from its frame and scaled."""
+        frame, scale = self.frame(mesh)
+        try:
+            vertices, triangles = self._surface(mesh)
+        except MbfmuError as error:
+            raise self.reader.error(mesh, error) from None
+        return (vertices - frame.r) @ frame.R * scale, triangles
 
     def _surface(self, mesh: XmlElement) -> tuple[Array, Triangles]:
         if "builtin" in mesh.attributes:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mbfmu.errors import ModelError
@@ -21,6 +21,8 @@ RANGED = ("position", "intvelocity", "pid")
 """Actuators that take over the range of their joint or tendon."""
 LIMITED = ("damper", "adhesion")
 """Actuators whose input always has limits."""
+OF_MUSCLES = ("force", "scale", "range", "lmin", "lmax", "vmax", "fpmax", "fvmax", "timeconst", "tausmooth")
+"""Attributes of muscles, which other kinds do not reach."""
 UNKNOWN = (math.nan, math.nan, math.nan)
 """Coefficients of laws that are not read."""
 
@@ -35,6 +37,7 @@ class ActuatorLaw:
         time: first parameter of the dynamics, of a filter its time constant, s.
         spread: part of the range of the joint or tendon that the input has; 0: none.
         dampratio: damping over critical damping, in place of ``bias[2]``, of a law that acts; 0: there is none.
+        muscle: attributes of a muscle; none: it is none.
     """
 
     gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
@@ -45,6 +48,7 @@ class ActuatorLaw:
     time: float = 1.0
     spread: float = 0.0
     dampratio: float = 0.0
+    muscle: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def unknown(self) -> str:
@@ -127,16 +131,17 @@ def stated(defaults: Defaults, element: XmlElement) -> tuple[XmlElement, Actuato
         defaults.laws[innermost] = states
     states = defaults.laws[innermost]
     last = _after(defaults.reader, element, [*states, states[-1]])
-    return replace(element, attributes=last.attributes), last.law
+    return replace(element, attributes={**last.attributes, **last.law.muscle}), last.law
 
 
 def _after(reader: Attributes, element: XmlElement, states: list[ActuatorState]) -> ActuatorState:
     """Return the state that an element leaves in the innermost of some classes."""
     tag, here = element.tag, states[-1]
-    attributes = over(here.attributes, element.attributes)
+    own = OF_MUSCLES if tag == "muscle" else ()
+    attributes = over(here.attributes, {key: text for key, text in element.attributes.items() if key not in own})
     if tag == "general":
         return ActuatorState(attributes, _general(reader, element, here.law), tag)
-    gaintype = "affine" if tag == "damper" else "fixed"
+    gaintype = {"damper": "affine", "muscle": "muscle"}.get(tag, "fixed")
     near = (item.law for item in reversed(states) if item.kind in {"", "general", tag})
     base = next((law for law in near if law.gaintype == gaintype), ActuatorLaw())
     if tag in RANGED:
@@ -186,7 +191,8 @@ def _changed(reader: Attributes, element: XmlElement, law: ActuatorLaw) -> Actua
         case "adhesion":
             return ActuatorLaw((reader.number(element, "gain", repr(k)), 0.0, 0.0))
         case "muscle":
-            return ActuatorLaw(UNKNOWN, UNKNOWN, "muscle", "muscle", "muscle", 0.01)
+            own = {key: text for key, text in element.attributes.items() if key in OF_MUSCLES}
+            return ActuatorLaw(UNKNOWN, UNKNOWN, "muscle", "muscle", "muscle", 0.01, muscle={**law.muscle, **own})
         case "pid":
             return ActuatorLaw(UNKNOWN, UNKNOWN, "pid", "affine", time=0.0)
         case "orientation":

@@ -24,9 +24,9 @@ Triangles = npt.NDArray[np.int64]
 
 
 def read_mesh(path: Path) -> tuple[Array, Triangles]:
-    """Return the vertices, shape (n, 3), and triangles, shape (m, 3), of an STL or OBJ file.
+    """Return the vertices, shape (n, 3), and triangles, shape (m, 3), of an STL or OBJ file, or an MSH one of MuJoCo.
 
-    An OBJ file of points alone has no triangles: it stands for their convex hull.
+    A file of points alone has no triangles: it stands for their convex hull.
 
     Raises:
         ModelFileError: the file is missing or of another format, or holds no triangles.
@@ -39,8 +39,10 @@ def read_mesh(path: Path) -> tuple[Array, Triangles]:
                 vertices, triangles = _stl(content)
             case ".obj":
                 vertices, triangles = _obj(content)
+            case ".msh":
+                vertices, triangles = _msh(content)
             case _:
-                raise ModelFileError(f"'{path}': the mass of a mesh is computed of .stl and .obj files")
+                raise ModelFileError(f"'{path}': the mass of a mesh is computed of .stl, .obj and .msh files")
     except (ValueError, IndexError, struct.error):
         raise ModelFileError(f"'{path}' is not a mesh that can be read") from None
     if not len(vertices) or not np.isfinite(vertices).all():
@@ -79,6 +81,17 @@ def _obj(content: bytes) -> tuple[Array, Triangles]:
     single = np.array(vertices, dtype=np.float32).reshape(-1, 3)  # as an STL file has them, and MuJoCo takes them
     triangles = all_triangles(single, polygons)
     return single.astype(np.float64), np.array(triangles, dtype=np.int64).reshape(-1, 3)
+
+
+def _msh(content: bytes) -> tuple[Array, Triangles]:
+    """Return the mesh of MuJoCo's own format: four counts, then vertices, normals and textures, and triangles."""
+    counts = struct.unpack_from("<4i", content, 0)
+    points, normals, textures, faces = counts
+    if min(counts) < 0 or len(content) != 16 + 12 * (points + normals + faces) + 8 * textures:
+        raise ValueError
+    vertices = np.frombuffer(content, dtype="<f4", count=3 * points, offset=16).astype(np.float64)
+    triangles = np.frombuffer(content, dtype="<i4", count=3 * faces, offset=len(content) - 12 * faces)
+    return vertices.reshape(-1, 3), triangles.astype(np.int64).reshape(-1, 3)
 
 
 def solid_of(vertices: Array, triangles: Triangles, kind: str) -> MassShare:

@@ -14,9 +14,14 @@ SECTIONS = {"compiler", "option", "size", "default", "worldbody", "tendon", "equ
 SILENT = ("visual", "statistic", "custom", "asset")
 """Sections that change no motion, which no notice reports."""
 ALIKE = refused("is not expanded: save the model with MuJoCo first, which writes its bodies out")
-FLEX = refused(
-    "is a body that bends, made of many, which is not read: remove it, or model the body by bodies and joints"
-)
+BENDING = "is a body that bends, made of many, which is not read: remove it, or model the body by bodies and joints"
+
+
+def _flexcomp(element: XmlElement) -> str:
+    """Return what a flexible composite does: nothing but contacts if it is rigid, a surface without mass."""
+    return "" if element.attributes.get("rigid") == "true" else BENDING
+
+
 PLUGIN = "acts by a program of its own, which is not modelled: remove it"
 MODEL: dict[str, Rule] = {
     **quiet(" ".join((*SILENT, "sensor", "contact"))),
@@ -24,7 +29,7 @@ MODEL: dict[str, Rule] = {
     "body": harmless,  # MuJoCo leaves it out; a notice names it
     "extension": harmless,  # plugins are judged where they act
     **dict.fromkeys(("replicate", "composite"), ALIKE),
-    "flexcomp": FLEX,
+    "flexcomp": _flexcomp,
 }
 """Effects of the other sections."""
 BODY = {"body", "frame", "joint", "freejoint", "inertial", "geom", "site"}
@@ -33,7 +38,7 @@ INSIDE: dict[str, Rule] = {
     **quiet("camera light"),
     "plugin": refused(PLUGIN),
     "composite": ALIKE,
-    "flexcomp": FLEX,
+    "flexcomp": _flexcomp,
 }
 """Effects of other elements in bodies."""
 CLASSES = {"default", "joint", "geom", "site", "mesh", "material", "tendon", "equality", *AFFINE, *OTHERS}
