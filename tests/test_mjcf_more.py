@@ -52,6 +52,16 @@ def test_filters_and_integrators_stand_in_front_of_drives_between_frames_too(tmp
     assert (push.L, push.z_least, push.z_greatest, push.bias_s) == (2.0, -1.0, 2.0, -4.0)
 
 
+def test_a_drive_of_a_free_body_goes_with_its_joint_where_the_base_is_fixed(tmp_path: Path) -> None:
+    body = '<body><freejoint name="j"/><geom size="0.1"/></body>'
+    rest = '<actuator><motor name="push" joint="j" gear="1 0 0"/></actuator><keyframe><key ctrl="2"/></keyframe>'
+    free, _ = loaded(tmp_path, body, rest)
+    assert free.input_starts == {"push.u": 2.0}
+    fixed, _ = loaded(tmp_path, body, rest, RobotOptions(base="fixed"))
+    assert not fixed.input_starts
+    assert "push" not in {item.name for item in fixed.components}
+
+
 def test_a_limit_for_one_motor_stays_a_limit_of_its_force_and_for_several_one_of_their_sum(tmp_path: Path) -> None:
     arm = '<body><joint name="j" actuatorfrcrange="-1 2"/><geom size="0.1" pos="1 0 0"/></body>'
     one = '<motor name="one" joint="j" gear="2"/>'

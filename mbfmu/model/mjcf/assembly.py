@@ -118,7 +118,7 @@ def added(system: System, model: MjcfModel) -> System:
             name = more.named(f"{body.name}_gravcomp", "force")
             r: Any = tuple(float(item) for item in body.solid.r)
             more.add(ConstantForce(name, f=f, r=r), frame_b=more.frames[body.name])
-            more.names["weight", body.name] = name
+            more.names["held", body.name] = name
         _drag(more, body, model.settings)
         if weightless := body.armed[1]:
             f = tuple(-weightless * item for item in robot.gravity)
@@ -253,6 +253,8 @@ def _drive(
     more: _More, actuator: Actuator, axial: set[str], sites: Mapping[str, str], begun: float, state: float
 ) -> None:
     law = actuator.law
+    if actuator.on.turned and ("joint", actuator.on.turned) not in more.names:  # the base was fixed
+        return
     name = more.names["actuator", actuator.name] = more.named(actuator.name, "actuator")
     limits = dict(_limits(actuator))
     fields: dict[str, Any] = {"gain": law.gain[0], "bias": law.bias[0], "bias_v": law.bias[2], **limits}
@@ -316,7 +318,7 @@ def _limit(more: _More, limit: SharedLimit, model: MjcfModel, axial: set[str]) -
             of_rope = more.names["joint", ROPE + rope.name]
             labels = zip(rope.rope(of_rope).frames, rope.frames, strict=True)
             carried += [f"{of_rope}.{label}" for label, site in labels if key in joint_path(bodies, site.body)]
-    weights = tuple(more.names["weight", body] for body in limit.bodies)
+    weights = tuple(more.names["held", body] for body in limit.bodies)
     forces += (*(more.names["limit", ROPE + tendon] for tendon in limit.tendons), *weights)
     carried += [f"{weight}.frame_b" for weight in weights]
     (joint,) = axes["joints"]
