@@ -28,7 +28,6 @@ FEWEST = 69
 
 REFUSED = {
     "alex_psyonic_hands": "joint 'Left_index_q2' mimics 'index_q1', which is not there: remove <mimic>",
-    "pr2": "<initial_joint_position> sets a start value, which is not read: remove it",
     "tiago": "<plugin name='gazebo_hand_thumb'> joins bodies or loads them while Gazebo runs",
     "tiago_dual": "<plugin name='gazebo_hand_left_thumb'> joins bodies or loads them while Gazebo runs",
 }

@@ -78,7 +78,10 @@ HARMLESS = [
     ("robot", '<mujoco><compiler meshdir="m" strippath="false"/></mujoco>'),
     ("robot", "<drake:collision_filter_group/>"),
     ("joint", '<safety_controller k_velocity="1"/><calibration rising="0"/>'),
-    ("joint", '<joint_properties damping=".0" friction="0.0"/>'),
+    ("robot", '<properties arm="0.04" kf="3e-10" prop_radius="0.02"/>'),
+    ("robot", '<inertial><mass value="1"/></inertial>'),
+    ("joint", '<dynamics spring_reference="0" spring_stiffness="0.0"/>'),
+    ("link", '<material name="orange"/>'),
     ("joint", '<dynamics K="7000" D="1"/>'),
     ("joint", '<limit effort="1" velocity="1" acceleration="2"/>'),
     ("link", '<collision/><contact><lateral_friction value="1"/><inertia_scaling value="1.0"/></contact>'),
@@ -106,17 +109,20 @@ REFUSED = [
     ("robot", '<gazebo><joint:hinge name="j"/></gazebo>', CLOSES),
     ("robot", '<gazebo><joint name="g" type="gearbox"/></gazebo>', "no loop closes by the type 'gearbox'"),
     ("robot", '<gazebo reference="rod"><dampingFactor>0.1</dampingFactor></gazebo>', "slows a link down"),
-    ("robot", '<gazebo reference="hinge"><springStiffness>2</springStiffness></gazebo>', "loads bodies"),
-    ("robot", "<gazebo><static>true</static></gazebo>", "holds the whole robot"),
+    ("robot", '<gazebo reference="rod"><springStiffness>2</springStiffness></gazebo>', "loads bodies"),
+    ("robot", '<gazebo reference="rod"><static>true</static></gazebo>', "holds a link"),
+    ("robot", '<gazebo reference="rod"><pose>0 0 1 0 0 0</pose></gazebo>', "places a link"),
+    ("robot", '<gazebo><pose relative_to="rod">0 0 1 0 0 0</pose></gazebo>', "relative to a frame is not read"),
     ("robot", "<gazebo><springy>1</springy></gazebo>", "<springy> is not known in a <gazebo>"),
     ("robot", plugin("libroboticsgroup_gazebo_mimic_joint_plugin.so", FOLLOW.format("wrist", "2")),
-     "write <mimic joint='hinge' multiplier='2' offset='0'/> in the joint, or remove it"),
+     "follow as <mimic joint='hinge' multiplier='2' offset='0'/> says, which the joint contradicts: remove one"),
     ("robot", plugin("libgazebo_underactuated_finger.so"), "joins bodies or loads them"),
-    ("robot", '<ros2_control><joint name="hinge"><param name="mimic">wrist</param></joint></ros2_control>',
-     "makes the joint 'hinge' follow another without a <mimic>"),
+    ("robot", '<ros2_control><joint name="hinge"><param name="mimic">wrst</param></joint></ros2_control>',
+     "which is not there: remove it; did you mean 'wrist'?"),
     ("robot", '<mujoco><option gravity="0 0 0"/></mujoco>', "sets <option>, which is not read: remove it"),
     ("robot", '<mujoco><compiler settotalmass="3"/></mujoco>', "sets settotalmass"),
-    ("robot", '<inertial><mass value="1"/></inertial>', "<inertial> belongs in a <link>"),
+    ("robot", '<parameter name="spring_stiffness" value="1"/>', "is not known in a <robot> and could change"),
+    ("robot", '<tuning tendonStiffness="1"/>', "<tuning> is not known in a <robot> and could change the motion"),
     ("robot", '<cable name="c"/>', "<cable name='c'> closes a loop"),
     ("robot", "<joints/>", "<joints> is not known in a <robot> and could change the motion: remove it; did you mean"),
     ("robot", '<transmission><joint name="hing"/><actuator name="a"><drake:rotor_inertia value="1"/></actuator>'
@@ -124,7 +130,8 @@ REFUSED = [
     ("link", '<origin xyz="0 0 1"/>', "moves a link, which only the <origin> of a <joint> can: remove it"),
     ("link", '<inertia ixx="1"/>', "<inertia> is not known in a <link>"),
     ("inertial", '<density value="1"/>', "<density> is not known in a <inertial>"),
-    ("joint", '<joint_properties damping="0.7"/>', "write <dynamics damping='...' friction='...'/>"),
+    ("joint", '<joint_properties damping="0.7"/><dynamics/>', "is an older name of <dynamics>: remove one of them"),
+    ("joint", '<dynamics spring_stiffness="3"/>', "<dynamics spring_stiffness='3'> is not known"),
     ("joint", '<dynamics damping="1" stiffness="3"/>', "<dynamics stiffness='3'> is not known"),
     ("joint", '<limit lower="-1" uper="1"/>', "<limit uper='1'> is not known and could change the motion: remove"),
     ("joint", "<dynamcs/>", "did you mean 'dynamics'?"),
@@ -154,10 +161,10 @@ def test_what_a_urdf_repeats_or_calls_of_xacro_without_defining_it_is_left_out(t
     system, notice = load(tmp_path, text, "more.urdf")
     assert system.components == plain.components
     assert "<xacro:imu>" in notice
-    for old, new, message in (
-        ('izx="0.0"', 'izx="0.1"', "<inertia izx='0.1'> is not known"),
-        ('<axis xyz="1 0 0"/><axis', '<axis xyz="0 1 0"/><axis', "has one <axis> at most"),
-    ):
+    system, notice = load(tmp_path, text.replace('izx="0.0"', 'izx="0.1"'), "more.urdf")
+    assert system.components == plain.components  # as all readers take the upper half
+    assert "1 <inertia izx> other than ixz" in notice
+    for old, new, message in (('<axis xyz="1 0 0"/><axis', '<axis xyz="0 1 0"/><axis', "has one <axis> at most"),):
         with pytest.raises(MbfmuError, match=message):
             load(tmp_path, text.replace(old, new), "more.urdf")
 
@@ -178,7 +185,7 @@ QUIET = [
     ("world", '<light name="l"/><physics type="ode"><max_step_size>0.001</max_step_size></physics><scene/>'
               '<plugin name="gz::sim::systems::Physics" filename="gz-sim-physics-system"/>'),
     ("model", '<plugin name="gz::sim::systems::JointController" filename="gz-sim-joint-controller-system"/>'),
-    ("model", "<self_collide>true</self_collide><ours:note>mine</ours:note>"),
+    ("model", "<self_collide>true</self_collide><ours:note>mine</ours:note><enable_wind>true</enable_wind>"),
     ("link", "<collision/><velocity_decay><linear>0</linear></velocity_decay><kinematic>false</kinematic>"),
     ("joint", "<physics><ode><implicit_spring_damper>1</implicit_spring_damper></ode></physics><sensor/>"),
     ("axis", "<limit><stiffness>1e8</stiffness><dissipation>1</dissipation></limit>"),
@@ -197,7 +204,7 @@ ACTING = [
     ("world", "<state/>", "<state> sets poses and velocities, which are not read: remove it"),
     ("model", '<plugin name="p" filename="gz-sim-lift-drag-system"/>', "joins bodies or loads them"),
     ("model", '<plugin name="gz::sim::systems::DetachableJoint" filename="x"/>', "joins bodies or loads them"),
-    ("model", "<enable_wind>true</enable_wind>", "exposes bodies to wind"),
+    ("world", '<plugin name="gz::sim::systems::WindEffects" filename="gz-sim-wind-effects-system"/>', "or loads them"),
     (
         "model",
         "<lnik/>",

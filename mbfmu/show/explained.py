@@ -26,8 +26,22 @@ EFFECTS = {
     "mocap bodies are fixed": "yes, where they would be moved",
     "stops are soft": "yes, beyond the limits",
     "actuators": "yes, where they would act",
+    "the root link": "yes, unless it is meant",
+    "start values of Gazebo": "yes, where it starts",
+    "follow others exactly": "yes, they follow",
+    "<static> holds": "yes, nothing moves",
+    "<joint_properties>": "yes, they damp and rub",
+    "point masses": "yes, they turn more easily",
+    "no limits": "yes, where limits are meant",
+    "link": "yes, by this inertia",
 }
 """Effect on the motion of what a notice says, by its first words; others have none."""
+ODD = {
+    "that no format has": "not by URDF",
+    "outside a <link>": "not by URDF",
+    "other than": "not by URDF, whose readers take the other",
+}
+"""Effect on the motion of what a file should not have, by words of the notice."""
 SHAPES = ("collision", "pair")
 """Elements about shapes that touch."""
 
@@ -80,7 +94,8 @@ def _left(robot: Robot) -> Iterator[Row]:
         if notice.startswith(UNUSED):
             for text in notice.removeprefix(UNUSED).split(", "):
                 shape = any(f"<{tag}" in text for tag in SHAPES)
-                yield {"what": text, "changes_the_motion": TOUCHING if shape else "no"}
+                effect = next((said for words, said in ODD.items() if words in text), "no")
+                yield {"what": text, "changes_the_motion": TOUCHING if shape else effect}
             continue
         effect = next((effect for words, effect in EFFECTS.items() if notice.startswith(words)), "no")
         yield {"what": notice, "changes_the_motion": effect}

@@ -84,7 +84,7 @@ def left_out(
         element: the element around them.
         read: tags of the children that are read.
         rules: rules of others by tag, by prefix with its colon, by a colon for all other prefixes, or by nothing for
-            all others.
+            all others that are not close to one that is read.
 
     Raises:
         ModelError: another one changes the motion, or is unknown.
@@ -93,10 +93,12 @@ def left_out(
         if item.tag in read:
             continue
         prefix, colon, _ = item.tag.rpartition(":")
-        rule = rules.get(item.tag) or (rules.get(prefix + colon) or rules.get(colon) if colon else rules.get(""))
+        rule = rules.get(item.tag) or (rules.get(prefix + colon) or rules.get(colon) if colon else None)
         near = f"; {nearest(item.tag, read)}" if read else ""
-        unknown = f"is not known in a <{element.tag}> and could change the motion: remove it{near}"
-        if message := rule(item) if rule else unknown:
+        message = f"is not known in a <{element.tag}> and could change the motion: remove it{near}"
+        if rule or ("" in rules and "did you mean" not in near):
+            message = (rule or rules[""])(item)
+        if message:
             raise reader.error(item, ModelError(f"{shown(item)} {message}"))
         yield item
 

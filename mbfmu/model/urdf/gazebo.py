@@ -87,7 +87,7 @@ def additions_of(reader: Attributes, root: XmlElement, joints: Mapping[str, Robo
 def _place(reader: Attributes, pose: XmlElement) -> Origin:
     """Return the place that a <pose> gives to the robot."""
     if pose.attributes.get("relative_to"):
-        raise reader.error(pose, ModelError("a <pose> relative to a frame is not read: state it in the world"))
+        raise reader.error(pose, ModelError("a <pose> relative to a frame is not read: write that in the world"))
     x, y, z, *angles = texts(reader, pose, "0 0 0 0 0 0")
     return Origin((x, y, z), (angles[0], angles[1], angles[2]))
 

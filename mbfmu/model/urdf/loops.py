@@ -1,5 +1,6 @@
 """Joints and forces of a URDF beside its tree: loops that close, and springs between links."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,8 @@ from mbfmu.model.robot.loops import CLOSING
 from mbfmu.model.robot.robot import AXIAL, Array, Limit, Origin, RobotForce, RobotJoint, RobotLink, RobotLoop
 from mbfmu.model.robot.unread import left_out, quiet, unless_off
 from mbfmu.model.robot.xml import XmlElement
+from mbfmu.model.sdf.axes import pitch_of
+from mbfmu.model.sdf.texts import Texts
 
 KINDS = {**{kind: kind for kind in CLOSING}, "spherical": "ball"}
 """Kinds of joints that close loops, by the type of their element."""
@@ -128,8 +131,10 @@ class LoopReader:
     def _gazebo(self, element: XmlElement) -> RobotLoop:
         """Return a joint of Gazebo between two links, which stands in the frame of the child where all are at zero."""
         reader, name = self.reader, self.reader.name(element)
-        list(left_out(reader, element, {"parent", "child", "pose", "axis"}, {}))
-        kind, axis = self.kind(element, name), reader.one(element, "axis")
+        screw = element.attributes.get("type") == "screw"
+        pitches = {"screw_thread_pitch", "thread_pitch"} if screw else set()
+        list(left_out(reader, element, {"parent", "child", "pose", "axis", *pitches}, {}))
+        kind, axis = "screw" if screw else self.kind(element, name), reader.one(element, "axis")
         outer = unless_off("resolves the axis in the model, which is not read: resolve it in the child's frame")
         list(left_out(reader, axis, {"xyz", "limit", "dynamics"}, {"use_parent_model_frame": outer}))
         limit, dynamics = reader.one(axis, "limit"), reader.one(axis, "dynamics")
@@ -148,10 +153,12 @@ class LoopReader:
         loop = closing(name, element.line, kind, (a, b), [Origin.of(seen[:3, 3], seen[:3, :3]), end], n)
         if kind not in AXIAL:
             return loop
+        advance = pitch_of(Texts(reader.source), element) / (2 * math.pi) if screw else 0.0
         damping, friction = (texts(reader, reader.one(dynamics, tag), "0")[0] for tag in ("damping", "friction"))
         bounds = [texts(reader, reader.one(limit, tag), "1e16")[0] for tag in ("lower", "upper")]
         held = Limit(*bounds) if max(map(abs, bounds)) < ENDLESS else Limit()
-        return replace(loop, joint=replace(loop.joint, damping=damping, friction=friction, limit=held))
+        joint = replace(loop.joint, damping=damping, friction=friction, limit=held, advance=advance)
+        return replace(loop, joint=joint)
 
     def kind(self, element: XmlElement, name: str) -> str:
         """Return the kind of a joint that closes a loop, by the type of its element."""

@@ -122,7 +122,7 @@ def _robot(root: XmlElement, source: SourceText, choices: RobotOptions, path: Pa
         loops, forces, joints = {}, (), {name: replace(item, kind="fixed", mimic=None) for name, item in joints.items()}
     joints, fixed = mended(links, joints, held(loops))
     unseen = (text for link in links.values() for text in link.unseen)
-    notices = (*_unused(reader, root, stated), *more.notices, *_unlimited(root, stated), *fixed, *unseen)
+    notices = (*_unused(reader, root, stated), *more.notices, *_decided(root, stated), *fixed, *unseen)
     robot = Robot(root.attributes.get("name", "robot"), source, links, joints, first, notices, forces=forces)
     whole = based(eased(looped(robot, loops), choices), choices.base)
     return placed(whole, more.place) if more.place else whole
@@ -136,10 +136,18 @@ def _unused(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoin
         yield f"<{OLD}> is read as <dynamics>, its later name: {first_of(old)}"
 
 
-def _unlimited(root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
-    """Yield the joints whose limits are none, as the lower one is above the upper one, if there are any."""
+def _decided(root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
+    """Yield the links that are point masses, and the joints whose limits are none, as the lower one is above the other.
+
+    Args:
+        root: the ``<robot>``.
+        joints: its joints by name.
+    """
     bounded = (item for item in root.all("joint") for limit in item.all("limit") if "lower" in limit.attributes)
     names = [item.attributes["name"] for item in bounded if item.attributes["type"] != "continuous"]
+    bare = (item for item in root.all("link") for inertial in item.all("inertial") if not any(inertial.all("inertia")))
+    if points := [f"'{item.attributes['name']}'" for item in bare]:
+        yield f"point masses, as their <inertial> has no <inertia>: {first_of(points)}"
     if swapped := [f"'{name}'" for name in names if joints[name].limit.lower is None]:
         yield f"no limits, as the lower one is above the upper one: {first_of(swapped)}"
 
@@ -197,7 +205,7 @@ class _Reader(Attributes):
         old = any(element.all(OLD))
         if old and any(element.all("dynamics")):
             twice = f"joint '{name}': <{OLD}> is an older name of <dynamics>: remove one of them"
-            raise self.source.error(element.line, ModelError(twice))
+            raise self.source.error(self.one(element, OLD).line, ModelError(twice))
         axis, dynamics, limit = (self.one(element, tag) for tag in ("axis", OLD if old else "dynamics", "limit"))
         free = kind in {"fixed", "floating", "ball"}  # whose axis may be zero
         n = (1.0, 0.0, 0.0) if free else self.direction(axis, "xyz", "1 0 0", f"joint '{name}'")
