@@ -179,6 +179,7 @@ TIPS = (
 @pytest.mark.parametrize(
     ("joint", "content"),
     [("fixed", "closed_loop: [[P, Q]]\ntype: ['3d']\n"), ("continuous", "closed_loop: [[P, Q]]\ntype: ['6D']\n"),
+     ("continuous", "closed_loop: [[p, q]]\ntype: ['6d']\n"),
      ("continuous", "closed_loop: [[P, Q]]\ntype: [3d]\njoint_name: [q]\njoint_type: [FIXED]\n")],
 )  # fmt: skip
 def test_pairs_of_frames_in_a_file_beside_a_urdf_close_its_loops(joint: str, content: str, tmp_path: Path) -> None:

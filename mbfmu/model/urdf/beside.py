@@ -24,7 +24,7 @@ HINGES, CLOSURES = "loop_closures.yaml", "closures"
 BASE = "base_link"
 """Link in whose frame their points and axes are; the root where there is none."""
 PAIRS, KEY = "robot.yaml", "closed_loop"
-"""File and key with the pairs of links whose frames meet, as the parallel robots of Gepetto have them."""
+"""File and key with the pairs of links, or joints, whose frames meet, as the parallel robots of Gepetto have them."""
 TYPES = {"3d": "ball", "6d": "fixed"}
 """Kind of the joint that closes a loop, by the type of the pair in lower case."""
 UNIVERSAL = re.compile("UJOINT_(XY|XZ|YX|YZ|ZX|ZY)")
@@ -66,7 +66,9 @@ def beside(
     for index, (pair, kind) in enumerate(zip(lists[0], lists[1], strict=True), 1):
         if str(kind).lower() not in TYPES or not isinstance(pair, list) or len(pair) != 2:
             raise there.error(1, ModelError(f"{KEY}: {pair} of type {kind!r} is not a pair of links of type 3d or 6d"))
-        ends = [_known(there, str(item), links, "link") for item in pair]
+        named = [str(item) for item in pair]  # the frame of a joint is that of the link that it carries
+        named = [joints[name].child if name in joints and name not in links else name for name in named]
+        ends = [_known(there, name, links, "link") for name in named]
         loops.append(closing(f"{KEY}_{index}", 1, TYPES[str(kind).lower()], ends, (Origin(), Origin())))
     kinds: dict[str, str] = {}
     for name, kind in zip(lists[2], lists[3], strict=True):
