@@ -97,6 +97,39 @@ equation
     np.testing.assert_allclose(found["y"], y, atol=1e-6)
 
 
+EXTRAPOLATED = {"LastTwoPoints": (-2.0, 5.0), "HoldLastPoint": (1.0, 3.0)}
+"""Values of a table beyond its ends, one row further on each side, by what it does there."""
+
+
+@pytest.mark.parametrize("how", EXTRAPOLATED)
+def test_a_table_is_straight_from_row_to_row(how: str, tmp_path: Path) -> None:
+    found = moved(
+        tmp_path,
+        f"""  Rotational.Components.Inertia wheel(J=1, phi(start=-1, fixed=true), w(start=1, fixed=true));
+  Blocks.Tables.CombiTable1Ds one(table=[0,0,1; 1,5,4; 1.5,6,2; 2.5,0,3],
+    extrapolation=Blocks.Types.Extrapolation.{how});
+  Blocks.Tables.CombiTable1Dv each_(table=[0,0,1; 1,5,4; 1.5,6,2; 2.5,0,3], columns={{3}},
+    extrapolation=Blocks.Types.Extrapolation.{how});
+  Blocks.Sources.CombiTimeTable timed(table=[0,1; 1,4; 1.5,2; 2.5,3], startTime=0.5, shiftTime=1, offset={{7}},
+    extrapolation=Blocks.Types.Extrapolation.{how});
+  output Real y = one.y[2];
+  output Real z = each_.y[1];
+  output Real w = timed.y[1];
+equation
+  one.u = wheel.phi;
+  each_.u[1] = wheel.phi;
+""",
+        4.5,
+        step=0.05,
+    )
+    low, high = EXTRAPOLATED[how]
+    at = np.asarray(found["time"]) - 1
+    exact = np.interp(at, [-1, 0, 1, 1.5, 2.5, 4.5], [low, 1, 4, 2, 3, high])
+    for name in ("y", "z"):
+        np.testing.assert_allclose(found[name], exact, atol=1e-9)
+    np.testing.assert_allclose(found["w"], 7 + np.where(at < -0.5, 0, exact), atol=1e-9)
+
+
 @pytest.mark.filterwarnings("ignore:.*is a number where it is used")
 def test_a_law_of_a_model_s_own_acts_between_flanges(tmp_path: Path) -> None:
     """m s'' = -c s^3 from s = a takes the time of a lemniscate: s(T) = 0 at T = sqrt(2 m/c) K / a, K = 1.3110..."""
@@ -182,6 +215,26 @@ equation
   connect(brake.flange_a, wheel.flange_a);
 """,
         r"a value depends on 'wheel\.w', which only torques and forces can",
+    ),
+    "periodic": (
+        """  Rotational.Components.Inertia wheel(J=1, w(start=1, fixed=true));
+  Rotational.Sources.Torque torque;
+  Blocks.Sources.CombiTimeTable table(table=[0,0; 1,1], extrapolation=Blocks.Types.Extrapolation.Periodic);
+equation
+  connect(torque.flange, wheel.flange_a);
+  connect(table.y[1], torque.tau);
+""",
+        r"'table\.extrapolation' is Periodic, which is not read; use LastTwoPoints or HoldLastPoint",
+    ),
+    "rows": (
+        """  Rotational.Components.Inertia wheel(J=1, w(start=1, fixed=true));
+  Rotational.Sources.Torque torque;
+  Blocks.Sources.CombiTimeTable table(table=[0,0; 1,1; 1,2]);
+equation
+  connect(torque.flange, wheel.flange_a);
+  connect(table.y[1], torque.tau);
+""",
+        r"'table\.table' needs two rows or more, whose first column increases",
     ),
     "nothing moves": (
         """  Rotational.Components.Inertia wheel(J=1, w(start=1, fixed=true));

@@ -67,7 +67,7 @@ def named(tree: Any) -> str:
 
 def whole_of(name: str) -> str:
     """Return the name of the variable that an entry belongs to."""
-    return re.sub(r"\[\d+\]$", "", name)
+    return re.sub(r"(\[\d+\])+$", "", name)
 
 
 def _pairs(flat: dict[str, Any]) -> Iterator[tuple[str, str]]:

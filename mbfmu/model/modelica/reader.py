@@ -29,6 +29,7 @@ from mbfmu.model.modelica.one_dimensional import ADAPTORS
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals, unlike
 from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG, THROUGH
+from mbfmu.model.modelica.tables import refuse_tables
 from mbfmu.model.modelica.values import OF_FLANGE, Values, path_of
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, FixedTranslation, World
@@ -155,6 +156,7 @@ class _Flat:
         in_plane = self.in_plane = alone or self.kinds[world] == planar.WORLD
         self.refuse_space(in_plane)
         self.refuse_starts()
+        refuse_tables(self.values, self.made_of)
         # connected ends, over rigid flanges too, and what they do not allow
         rigid = (
             (key, (CLASSES[kind].flanges or CLASSES[kind].frames)[:2])

@@ -94,7 +94,10 @@ CONTENTS = {
     "Modelica.Blocks.Interfaces": "connector RealInput = input Real; connector RealOutput = output Real;",
     "Modelica.Blocks.Types": (
         "type Init = enumeration(NoInit, SteadyState, InitialState, InitialOutput); "
-        "type Regularization = enumeration(Exp, Sine, Linear, CoSine);"
+        "type Regularization = enumeration(Exp, Sine, Linear, CoSine); "
+        "type Smoothness = enumeration(LinearSegments, ContinuousDerivative, ConstantSegments, "
+        "MonotoneContinuousDerivative1, MonotoneContinuousDerivative2, ModifiedContinuousDerivative); "
+        "type Extrapolation = enumeration(HoldLastPoint, LastTwoPoints, Periodic, NoExtrapolation);"
     ),
     "Modelica.Thermal.HeatTransfer.Interfaces": _connector("HeatPort_a") + _connector("HeatPort_b"),
     "Modelica.Mechanics.Rotational.Interfaces": _flanges("Rotational"),

@@ -108,9 +108,11 @@ class Values:
 
     def entries_of(self, name: str, sizes: list[int], key: str) -> Nested:
         """Return the values of the entries of a variable that is an array, each of which has its own definition."""
-        if len(sizes) != 1:
-            raise ModelError(f"'{name}' is a variable with several indices, which is not read")
-        self.kept[key] = [self.signal(f"{name}[{index}]") for index in range(1, sizes[0] + 1)]
+        first, *others = sizes
+        self.kept[key] = [
+            self.entries_of(entry, others, f"{entry} entries") if others else self.signal(entry)
+            for entry in (f"{name}[{index}]" for index in range(1, first + 1))
+        ]
         return self.kept[key]
 
     def signal(self, name: str) -> Nested:
@@ -153,18 +155,17 @@ class Values:
                 return self.unary(item["op"], self.value(item["rhs"]))
             case "Binary" if item["op"] in SIGNS:
                 return joined(SIGNS[item["op"]], self.value(item["lhs"]), self.value(item["rhs"]))
+            case "Binary" if item["op"] == "Eq":
+                one, other = (self.literal(self.value(item[side])) for side in ("lhs", "rhs"))
+                return float(one == other)
             case "If":
-                result = self.value(item["else_branch"])
-                for condition, branch in reversed(item["branches"]):
-                    result = f"where({text(self.value(condition))}, {text(self.value(branch))}, {text(result)})"
-                return result
-            case "BuiltinCall" if item["function"] in FILLED:
-                return self.filled([*FILLED[item["function"]], *map(self.value, item["args"])])
-            case "BuiltinCall" if item["function"] in CALLS:
-                arguments = ", ".join(text(self.value(entry)) for entry in item["args"])
-                return f"{CALLS[item['function']]}({arguments})"
-            case "BuiltinCall" if item["function"] == "Der":
-                return self.rate(self.value(item["args"][0]))
+                return self.choice(item["branches"], item["else_branch"])
+            case "Range" if item["step"] is None:
+                first, last = (round(self.number(self.value(item[end]))) for end in ("start", "end"))
+                return [float(index) for index in range(first, min(last, first + MOST) + 1)]
+            case "BuiltinCall":
+                if (value := self.builtin(item["function"], item["args"])) is not None:
+                    return value
             case "FunctionCall" if item["name"]["name"] in self.functions:
                 return self.called(item["name"]["name"], [self.value(entry) for entry in item["args"]])
             case "FunctionCall":
@@ -172,6 +173,54 @@ class Values:
                     return value
         label = item.get("function") or item.get("op") or kind if isinstance(item, dict) else kind
         raise ModelError(f"the operation '{label}' is not read in expressions")
+
+    def builtin(self, function: str, arguments: list[Any]) -> Nested:
+        """Return the value of a function of the language; None for one that is not read."""
+        if function == "Der":
+            return self.rate(self.value(arguments[0]))
+        if function == "Size":
+            name = arguments[0].get("VarRef", {}).get("name", {}).get("name", "")
+            sizes = self.variables.get(name, {"dims": []})["dims"]
+            index = round(self.number(self.value(arguments[1]))) if len(arguments) > 1 else 1
+            return float(sizes[index - 1]) if 0 < index <= len(sizes) else None
+        if function == "Sum":
+            entries = [item for item in self.value(arguments[0]) if item != 0.0]
+            return " + ".join(map(text, entries)) if entries else 0.0
+        if function in FILLED:
+            return self.filled([*FILLED[function], *map(self.value, arguments)])
+        return (
+            f"{CALLS[function]}({', '.join(text(self.value(item)) for item in arguments)})"
+            if function in CALLS
+            else None
+        )
+
+    def choice(self, branches: list[Any], otherwise: Any) -> Nested:
+        """Return the value that conditions choose; those that are numbers choose here and now."""
+        kept = []
+        for condition, branch in branches:
+            holds = self.value(condition)
+            if holds == 1.0:
+                otherwise = branch
+                break
+            if holds != 0.0:
+                kept.append((holds, branch))
+        result = self.value(otherwise)
+        for holds, branch in reversed(kept):
+            result = f"where({text(holds)}, {text(self.value(branch))}, {text(result)})"
+        return result
+
+    def literal(self, value: Nested) -> Nested:
+        """Return what a name stands for: a number, or an item of an enumeration.
+
+        Raises:
+            ModelError: it is neither.
+        """
+        while isinstance(value, str) and value in self.texts:
+            value = self.texts[value]
+        changing = value == "time" or value in self.moving if isinstance(value, str) else False
+        if changing or isinstance(value, list) or (isinstance(value, str) and not value.isidentifier()):
+            raise ModelError("the operation 'Eq' is read of whole numbers and of items of enumerations alone")
+        return value
 
     def filled(self, arguments: list[Nested]) -> Nested:
         """Return an array of equal values: the first argument, then the sizes.
@@ -247,9 +296,11 @@ class Values:
             entry = "".join(f"[{position}]" for position in index)
             if len(index) == len(variable["dims"]) and (moving := self.moves(f"{name}{entry}")):
                 return self.named_moving(moving)
-            if len(index) == len(item["subscripts"]) == 1:
-                return self.signal(f"{name}[{index[0]}]")
-            return self.signal(name) if not variable["dims"] else self.of(name)
+            if len(index) == len(item["subscripts"]) == len(variable["dims"]):
+                return self.signal(f"{name}{entry}")
+            if len(index) == len(item["subscripts"]) > 0:
+                return self.entries_of(f"{name}{entry}", variable["dims"][len(index) :], f"{name}{entry} entries")
+            return self.of(name)
         value = self.of(name)
         indices: list[int] = []
         for subscript in item["subscripts"]:
