@@ -188,6 +188,28 @@ equation
     np.testing.assert_allclose(found["one.phi"], 0.5 * t - 0.25 * np.sin(2 * t), atol=1e-6)
 
 
+def test_an_output_shows_what_a_sensor_and_a_rotor_on_an_axis_have(tmp_path: Path) -> None:
+    found = moved(
+        tmp_path,
+        """  inner MultiBody.World world;
+  MultiBody.Joints.Revolute hinge(useAxisFlange=true, phi(start=0.4, fixed=true), w(fixed=true));
+  MultiBody.Parts.Body body(m=1, r_CM={1,0,0});
+  Rotational.Components.Inertia rotor(J=1);
+  Rotational.Sensors.SpeedSensor speed;
+  output Real twice(unit="rad") = 2*rotor.phi;
+  output Real w = speed.w;
+equation
+  connect(world.frame_b, hinge.frame_a);
+  connect(hinge.frame_b, body.frame_a);
+  connect(rotor.flange_a, hinge.axis);
+  connect(speed.flange, hinge.axis);
+""",
+        0.2,
+    )
+    np.testing.assert_allclose(found["twice"], 2 * np.asarray(found["hinge.phi"]), atol=1e-12)
+    np.testing.assert_allclose(found["w"], found["hinge.w"], atol=1e-12)
+
+
 REFUSED = {
     "steady": (
         """  Rotational.Components.Inertia wheel(J=1, w(start=1, fixed=true));
@@ -206,7 +228,7 @@ equation
 equation
   connect(torque.flange, wheel.flange_a);
 """,
-        r"'wheel\.a' is an acceleration or an effort: only coordinates and their rates are read",
+        r"'wheel\.a' is an acceleration, a force or a torque: only coordinates and velocities are read",
     ),
     "clutch": (
         """  Rotational.Components.Inertia wheel(J=1, w(start=1, fixed=true));

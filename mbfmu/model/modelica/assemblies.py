@@ -48,7 +48,7 @@ class StartPoses:
     """Poses of frames seen from each other at the start, as far as start values that are fixed decide them.
 
     Args:
-        elements: the components, by name.
+        elements: the components with their names.
         sets: the sets of connected frames.
         world: name of the world.
         guessed: whether start values that are not fixed count too.
@@ -82,8 +82,8 @@ class StartPoses:
 
         Args:
             a: full name of the one frame.
-            b: that of the other one.
-            along: direction in frame a, shape (3,), which alone is asked for; joints that leave it as it is count as
+            b: the other one's name.
+            along: direction in frame a, shape (3,), if no more is asked for; joints that leave it as it is count as
                 not turned.
         """
         known: dict[int | str, tuple[Array, Array]] = {self.node(a): (np.eye(3), np.zeros(3))}
@@ -175,7 +175,7 @@ def measure(poses: StartPoses) -> None:
         if pose is None:
             raise ModelError(
                 f"'{name}.computeRodLength': no fixed start values decide how far its ends are from each other: fix "
-                "those of the revolute and prismatic joints between them, or give the length"
+                "the start of the revolute and prismatic joints between them, or give the length"
             )
         length = float(np.linalg.norm(pose[1]))
         values.give(f"{name}.rodLength", length)

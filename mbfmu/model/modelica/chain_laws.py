@@ -144,7 +144,7 @@ def _effort(label: str) -> Law:
 
 
 def _own(e: ModelicaComponent, along: Combination) -> Iterator[Component]:
-    """Yield the effort of a law of the model's own, of the coordinate and the rate between its flanges."""
+    """Yield the force or torque of a law of the model's own, of the coordinate and the velocity between its flanges."""
     at, rate, effort = ("phi_rel", "w_rel", "tau") if "Rotational" in e.kind else ("s_rel", "v_rel", "f")
     symbols = {path_of(f"{e.name}.{at}"): along.s, path_of(f"{e.name}.{rate}"): "v"}
     formula = e.local(e.full(effort), frozenset(symbols))

@@ -33,7 +33,7 @@ KINDS = frozenset(
 )
 """Classes that chains consist of."""
 RATE_OF = {"phi": "w", "s": "v"}
-"""Names of rates by those of coordinates."""
+"""Name of the velocity of each coordinate."""
 EFFORTS = frozenset({"Torque", "Torque2", "Force", "Force2"})
 """Classes whose effort is an input."""
 
@@ -72,7 +72,7 @@ class Made:
         components: components, each with the path of its system.
         connections: connections of the whole system.
         joints: the joints among the components, by path, which start values may change.
-        drives: path and source of the input of each drive that equations of the model's own drive, both by name.
+        drives: path and source of the input of each drive that equations of the model's own drive.
     """
 
     components: list[tuple[str, Component]] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Chains:
         at: function that keeps where an element is declared, for messages.
         across: direction of the motion of masses, normal to gravity; None in the plane.
         world: path of the frame that joints are made on.
-        controlled: names of the elements whose effort depends on states, or on what moves elsewhere.
+        controlled: names of the elements whose force or torque depends on states, or on what moves elsewhere.
     """
 
     def __init__(
@@ -404,7 +404,7 @@ class Chains:
         return f"{element.name}.{label}", unit
 
     def along(self, name: str) -> LinearForm | None:
-        """Return a coordinate or rate of an element as a combination of those of joints, by path; None without one.
+        """Return a coordinate or velocity of an element as a combination of joints' own, by path; None without one.
 
         Args:
             name: its name.

@@ -29,7 +29,7 @@ def guess_closed(
     """Give joints that close loops the guesses that choose how.
 
     Args:
-        elements: the components, by name.
+        elements: the components with their names.
         made_of: paths of the classes that consist of others, by the components' names.
         sets: the sets of connected frames.
         world: name of the world.

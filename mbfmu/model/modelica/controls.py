@@ -1,6 +1,6 @@
 """Controls of a Modelica model: equations with states and signals of the motion, which become a block and its wires.
 
-A formula may have the names of coordinates, of their rates and of states. What is measured between flanges is a
+A formula may have the names of coordinates, of their velocities and of states. What is measured between flanges is a
 combination of joints' coordinates, which wires carry to the block.
 """
 
@@ -21,13 +21,13 @@ from mbfmu.model.system_data import Subsystem, Wire, wire
 STARTS = {"NoInit": "", "InitialState": "", "InitialOutput": "y", "SteadyState": "no state"}
 """First letter of the states whose start a block gives, by what its `initType` is; empty: any."""
 UNITS = {"phi": "rad", "w": "rad/s", "s": "m", "v": "m/s"}
-"""Units of coordinates and rates, by their first names."""
+"""Units of coordinates and velocities, by their first names."""
 LONGEST = 200_000
 """Largest number of characters of a formula."""
 
 
 def of_joint(path: str) -> tuple[str, str] | None:
-    """Return the path of a joint's coordinate or rate and its unit; None for an acceleration.
+    """Return the path of a joint's coordinate or velocity and its unit; None for an acceleration.
 
     Args:
         path: its path, such as ``hinge.phi`` or ``table.s_x``.
@@ -38,14 +38,14 @@ def of_joint(path: str) -> tuple[str, str] | None:
 
 
 @dataclass
-class Network:
-    """What a block of controls consists of.
+class BlockContents:
+    """Contents of a block of controls, while they are gathered.
 
     Args:
         ports: names of the block's inputs, by the paths of what they carry.
         states: states, by path.
-        parameters: values of the block's parameters in the outer system, by name.
-        notices: notices.
+        parameters: values of the block's parameters in the outer system.
+        notices: texts for the user.
     """
 
     ports: dict[str, Port] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Network:
     notices: list[str] = field(default_factory=list)
 
 
-class Built(NamedTuple):
+class BuiltControls(NamedTuple):
     """The block of controls, its wires, and the names of the model's outputs."""
 
     blocks: tuple[Subsystem, ...]
@@ -67,25 +67,25 @@ class Controls:
 
     Args:
         values: the values of the flat model.
-        rates: trees of the rates of states, by name.
+        rates: trees of the derivatives of states, each with the name of its state.
     """
 
     def __init__(self, values: Values, rates: dict[str, Any]) -> None:
         self.values, self.rates = values, rates
         self.along: Callable[[str], LinearForm | None] = lambda _: None
         """Function that returns what is measured between flanges as a combination of joints' coordinates, or of their
-        rates, each by its path; None for what is a joint's own."""
+        velocities, each by its path; None for what is a joint's own."""
         self.paths = {path_of(name): name for name in rates}
-        self.made = Network()
+        self.made = BlockContents()
         self.locals: dict[str, str] = {}
         """Names in the block, by what they stand for."""
         self.targets: dict[str, tuple[str, str]] = {}
-        """Formula and unit of what drives each effort or force, by its path."""
+        """Formula and unit of what drives each force or torque, by its path."""
         self.shown: dict[str, tuple[str, str]] = {}
         """Formula and unit of each output of the model, by its name."""
 
     def drive(self, path: str, value: Value, unit: str) -> None:
-        """Let a formula of full names drive an effort or force, by the path of its input."""
+        """Let a formula of full names drive a force or torque, by the path of its input."""
         self.targets[path] = (self.text(value), unit)
 
     def show(self, output: str, value: Value, unit: str) -> None:
@@ -120,7 +120,7 @@ class Controls:
         return f"({self.text(self.values.texts[name])})"
 
     def state(self, path: str) -> str:
-        """Return the name of a state in the block, which it enters with its rate and start.
+        """Return the name of a state in the block, which it enters with its derivative and start.
 
         Raises:
             ModelError: its start is not given.
@@ -137,7 +137,7 @@ class Controls:
         return local
 
     def begun(self, path: str, local: str) -> State:
-        """Return a state with its rate and start.
+        """Return a state with its derivative and start.
 
         Raises:
             ModelError: its start is not given.
@@ -166,7 +166,7 @@ class Controls:
         return self.values.number(value), bool(fixed[entry] if len(fixed) > 1 else fixed[0])
 
     def signal(self, name: str) -> str:
-        """Return what the block has for a coordinate or rate: an input, or a combination of inputs.
+        """Return what the block has for a coordinate or velocity: an input, or a combination of inputs.
 
         Raises:
             ModelError: it is an acceleration.
@@ -180,24 +180,26 @@ class Controls:
         return f"({' + '.join(terms)})"
 
     def port(self, path: str) -> str:
-        """Return the input of the block for a joint's coordinate or rate.
+        """Return the input of the block for a joint's coordinate or velocity.
 
         Raises:
             ModelError: it is an acceleration.
         """
         if (known := of_joint(path)) is None:
-            raise ModelError(f"'{path}' is an acceleration or an effort: only coordinates and their rates are read")
+            raise ModelError(
+                f"'{path}' is an acceleration, a force or a torque: only coordinates and velocities are read"
+            )
         self.made.ports.setdefault(path, Port(self.local(path), known[1]))
         return self.local(path)
 
-    def built(self, name: str) -> "Built":
+    def built(self, name: str) -> "BuiltControls":
         """Return the block, its wires and the names of the model's outputs; nothing if it has no output.
 
         Args:
             name: name of the block, which is free.
         """
         if not (self.targets or self.shown):
-            return Built((), (), {})
+            return BuiltControls((), (), {})
         made = self.made
         drives = {path: self.local(f"to {path}") for path in self.targets}
         shows = {output: self.local(f"output {path_of(output)}") for output in self.shown}
@@ -212,7 +214,7 @@ class Controls:
             *(wire(f"{name}.{local}", path) for path, local in drives.items()),
         ]
         names = {output: f"{name}.{local}" for output, local in shows.items()}
-        return Built((Subsystem(name, block, dict(made.parameters)),), tuple(wires), names)
+        return BuiltControls((Subsystem(name, block, dict(made.parameters)),), tuple(wires), names)
 
     def local(self, path: str) -> str:
         """Return the name in the block of what a path leads to, which nothing else has."""

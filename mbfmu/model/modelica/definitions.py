@@ -76,7 +76,7 @@ class Definitions:
                         yield name, rhs
 
     def implicit(self, flat: dict[str, Any], owned: set[str]) -> dict[str, Any]:
-        """Return the equations that are no definitions, each by the one variable in it that nothing defines."""
+        """Return the equations other than definitions, each by the one variable in it that nothing defines."""
         implied: dict[str, Any] = {}
         left = [item for item in flat["equations"] if self.is_open(item, owned)]
         while left:
@@ -94,7 +94,7 @@ class Definitions:
         return implied
 
     def reads(self, item: Any) -> bool:
-        """Return whether an equation decides one variable of the model's own, or its rate."""
+        """Return whether an equation decides one variable of the model's own, or its derivative."""
         pair = definition(item)
         if pair is not None and pair[0] in self.trees:
             return True
@@ -107,7 +107,7 @@ class Definitions:
         return name in self.implied or self.is_decided(name)
 
     def is_open(self, item: Any, owned: set[str]) -> bool:
-        """Return whether an equation of the model's own is neither a definition nor a rate."""
+        """Return whether an equation of the model's own gives neither a variable nor its derivative."""
         if not isinstance(item["origin"], dict) or "ComponentEquation" not in item["origin"]:
             return False
         if item["origin"]["ComponentEquation"]["component"] in owned or item.get("residual") is None:
@@ -134,7 +134,7 @@ class Definitions:
         return None
 
     def reach(self, name: str, moves: Callable[[str], str]) -> set[str]:
-        """Return the coordinates, rates and states that the value of a scalar depends on.
+        """Return the coordinates, velocities and states that the value of a scalar depends on.
 
         Args:
             name: its name.

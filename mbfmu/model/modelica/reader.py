@@ -214,7 +214,7 @@ class _Flat:
         )
 
     def elements(self) -> dict[str, ModelicaComponent]:
-        """Return the components of the library, by name."""
+        """Return the components of the library with their names."""
         return {
             key: ModelicaComponent(key, kind, self.values, self.localized, self.notices)
             for key, kind in self.kinds.items()
@@ -287,8 +287,11 @@ class _Flat:
         return chains
 
     def is_measured(self) -> bool:
-        """Return whether equations of the model's own depend on the motion."""
-        return bool(self.controlled or self.definitions.rates)
+        """Return whether equations of the model's own depend on what moves between flanges."""
+        shown = (end for name in self.signals.outputs for end in entries(self.flat, name))
+        reached = (name for end in shown for name in self.definitions.reach(end, self.moves))
+        between = any(self.kinds.get(name.rpartition(".")[0]) in KINDS for name in reached)
+        return bool(self.controlled or self.definitions.rates or between)
 
     def is_held(self, group: list[str]) -> bool:
         """Return whether a set of flanges is held at 0."""
@@ -649,11 +652,11 @@ class _Flat:
             ]
 
     def moves(self, name: str) -> str:
-        """Return the coordinate, rate, acceleration or state that a variable is, or is connected to; empty: none."""
+        """Return the state, coordinate, velocity or acceleration that a variable is or is connected to; empty: none."""
         return next(filter(self.is_moving, (name, *self.definitions.equal.get(name, ()))), "")
 
     def is_moving(self, name: str) -> bool:
-        """Return whether a variable is a coordinate, rate or acceleration of a joint or between flanges, or a state."""
+        """Return whether a variable is a state, or a coordinate, velocity or acceleration of joints or flanges."""
         owner, _, label = name.rpartition(".")
         kind = self.kinds.get(owner, "")
         item = CLASSES.get(kind, Class())

@@ -153,7 +153,7 @@ WRITTEN = _written()
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of a text, and those of the classes of `WRITTEN` that it names, and so on."""
+    """Return the words of a text, and of the classes of `WRITTEN` that it names, and so on."""
     named = {path.rpartition(".")[2]: body for path, body in WRITTEN.items()}
     words, before = {"World", *re.findall(r"\w+", text)}, 0
     while len(words) > before:

@@ -23,7 +23,7 @@ CONVERSIONS = {"to_deg": 180.0 / math.pi, "from_rpm": math.pi / 30.0, "to_rpm": 
 """Factors of functions of Modelica.Units.Conversions, by name."""
 RATES = {"phi": "w", "w": "a", "s": "v", "v": "a", "phi_rel": "w_rel", "w_rel": "a_rel", "s_rel": "v_rel",
          "v_rel": "a_rel"}  # fmt: skip
-"""Time derivative of each coordinate and rate, by its name."""
+"""Time derivative of each coordinate and velocity, by its name."""
 SIGNS = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Exp": "**", "Lt": "<", "Le": "<=", "Gt": ">", "Ge": ">=",
          "AddElem": "+", "SubElem": "-", "MulElem": "*", "DivElem": "/", "ExpElem": "**", "And": "*"}  # fmt: skip
 CALLS = {"Sqrt": "sqrt", "Exp": "exp", "Log": "log", "Abs": "abs", "Sin": "sin", "Cos": "cos", "Tan": "tan",
@@ -60,9 +60,9 @@ class Values:
         self.without: list[str] = []
         self.numbers: dict[str, float] = {}
         self.moves: Callable[[str], str] = lambda _: ""
-        """Function that returns the coordinate, rate or state that a variable is, whose name formulas have."""
+        """Function that returns the coordinate, velocity or state that a variable is, whose name formulas have."""
         self.moving: dict[str, str] = {}
-        """Names of these by how formulas have them."""
+        """Full names of these, each with how formulas have it."""
         self.held: list[str] = []
         """Functions of the model's own that are called with parameters of the user's, as numbers."""
         self.defined: Callable[[str], Any] = lambda _: None
@@ -219,7 +219,7 @@ class Values:
             value = self.texts[value]
         changing = value == "time" or value in self.moving if isinstance(value, str) else False
         if changing or isinstance(value, list) or (isinstance(value, str) and not value.isidentifier()):
-            raise ModelError("the operation 'Eq' is read of whole numbers and of items of enumerations alone")
+            raise ModelError("the operation 'Eq' is read of whole numbers and of items of enumerations")
         return value
 
     def filled(self, arguments: list[Nested]) -> Nested:
@@ -246,7 +246,7 @@ class Values:
         return joined("*", self.value(arguments[0]), CONVERSIONS[unit]) if unit in CONVERSIONS else None
 
     def rate(self, value: Nested) -> Nested:
-        """Return the time derivative of a coordinate or rate.
+        """Return the time derivative of a coordinate or velocity.
 
         Raises:
             ModelError: it is something else.
@@ -255,11 +255,11 @@ class Values:
             return [self.rate(entry) for entry in value]
         owner, _, label = self.moving.get(str(value), "").rpartition(".")
         if label not in RATES:
-            raise ModelError("'der' is read of coordinates and of their rates alone")
+            raise ModelError("'der' is read of coordinates and velocities")
         return self.named_moving(f"{owner}.{RATES[label]}")
 
     def named_moving(self, name: str) -> str:
-        """Return how formulas have a coordinate, a rate or a state."""
+        """Return how formulas have a coordinate, a velocity or a state."""
         self.moving[path_of(name)] = name
         return path_of(name)
 
