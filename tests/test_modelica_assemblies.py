@@ -152,6 +152,7 @@ def test_the_axis_of_an_assembly_is_found_where_its_frames_are_turned(tmp_path: 
         np.testing.assert_allclose(turned[name], straight[name], atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:.*'rod' is 0.751219 m long, as the start values have it")
 def test_a_rod_with_nothing_on_it_is_a_distance_of_the_length_at_the_start(tmp_path: Path) -> None:
     """A universal and a spherical joint put the force of a distance on the ends, whose length is that at the start."""
     declared = """Joints.{} Joints.Prismatic slide(n={{1,0,0}}, s(start=0.2, fixed=true));

@@ -172,9 +172,15 @@ def test_a_torque_follows_a_formula_of_what_moves_elsewhere(tmp_path: Path) -> N
   MultiBody.Parts.Body a(m=1, r_CM={0,0,0}, I_33=2);
   MultiBody.Parts.Body b(m=1, r_CM={0,0,0}, I_33=1);
   Rotational.Sources.Torque torque(tau=u);
-  Real u = -8*apart;
+  Real u = -8*apart - slow/2 + der(w);
   Real apart;
+  Real slow;
+  Real phi(start=0, fixed=true);
+  Real w(start=0, fixed=true);
 equation
+  der(phi) = 2*other.w;
+  der(w) = der(phi)/4;
+  slow = der(other.phi);
   apart = one.phi - other.phi;
   connect(world.frame_b, one.frame_a);
   connect(world.frame_b, other.frame_a);

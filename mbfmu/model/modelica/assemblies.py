@@ -179,3 +179,4 @@ def measure(poses: StartPoses) -> None:
             )
         length = float(np.linalg.norm(pose[1]))
         values.give(f"{name}.rodLength", length)
+        poses.elements[poses.world].notices.append(f"'{name}' is {length:.6g} m long, as the start values have it")

@@ -129,7 +129,7 @@ class _Flat:
         self.values = Values(self.variables, required, flat["functions"])
         self.definitions = Definitions(flat, self.stubs)
         self.values.defined = self.definitions.of
-        self.values.moves = self.moves
+        self.values.moves, self.values.rate_of = self.moves, self.definitions.rates.get
         self.ports = Ports(self.kinds, self.values, self.at)
         self.signals = Signals(flat, self.values, self.kinds)
         self.controls = Controls(self.values, self.definitions.rates)

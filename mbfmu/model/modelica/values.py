@@ -61,6 +61,8 @@ class Values:
         self.numbers: dict[str, float] = {}
         self.moves: Callable[[str], str] = lambda _: ""
         """Function that returns the coordinate, velocity or state that a variable is, whose name formulas have."""
+        self.rate_of: Callable[[str], Any] = lambda _: None
+        """Function that returns the tree of the derivative of a state, None for what is none."""
         self.moving: dict[str, str] = {}
         """Full names of these, each with how formulas have it."""
         self.held: list[str] = []
@@ -246,17 +248,21 @@ class Values:
         return joined("*", self.value(arguments[0]), CONVERSIONS[unit]) if unit in CONVERSIONS else None
 
     def rate(self, value: Nested) -> Nested:
-        """Return the time derivative of a coordinate or velocity.
+        """Return the time derivative of a coordinate, a velocity or a state.
 
         Raises:
             ModelError: it is something else.
         """
         if isinstance(value, list):
             return [self.rate(entry) for entry in value]
-        owner, _, label = self.moving.get(str(value), "").rpartition(".")
-        if label not in RATES:
-            raise ModelError("'der' is read of coordinates and velocities")
-        return self.named_moving(f"{owner}.{RATES[label]}")
+        name = self.moving.get(str(value), "")
+        if (tree := self.rate_of(name)) is not None:
+            return self.value(tree)
+        owner, _, label = name.rpartition(".")
+        derived = f"{owner}.{RATES.get(label, '')}"
+        if not self.moves(derived):
+            raise ModelError("'der' is read of states, and of coordinates and velocities of joints and flanges")
+        return self.named_moving(derived)
 
     def named_moving(self, name: str) -> str:
         """Return how formulas have a coordinate, a velocity or a state."""
