@@ -37,6 +37,7 @@ def test_a_cascade_of_pi_and_gains_moves_an_inertia_behind_a_gear(tmp_path: Path
     found = moved(
         tmp_path,
         """  parameter Real k = 3;
+  parameter Real first = 0.1;
   Rotational.Components.Inertia motor(J=0.5);
   Rotational.Components.Inertia load(J=2, phi(fixed=true), w(fixed=true));
   Rotational.Components.IdealGear gear(ratio=2);
@@ -44,7 +45,7 @@ def test_a_cascade_of_pi_and_gains_moves_an_inertia_behind_a_gear(tmp_path: Path
   Rotational.Sensors.SpeedSensor speed;
   Blocks.Sources.Constant wanted(k=1.5);
   Blocks.Math.Feedback error;
-  Blocks.Continuous.PI pi(k=k, T=0.2, initType=Blocks.Types.Init.InitialState, x_start=0.1);
+  Blocks.Continuous.PI pi(k=k, T=0.2, initType=Blocks.Types.Init.InitialState, x_start=first);
 equation
   connect(motor.flange_b, gear.flange_a);
   connect(gear.flange_b, load.flange_a);
@@ -226,7 +227,7 @@ equation
   lag.u = -wheel.w;
   connect(lag.y, torque.tau);
 """,
-        r"'lag\.initType' is SteadyState, which is not read: give the start of its state by InitialState",
+        r"line 7: 'lag\.initType' is SteadyState, which is not read: give the start of its state by InitialState",
     ),
     "acceleration": (
         """  Rotational.Components.Inertia wheel(J=1, w(start=1, fixed=true));

@@ -128,7 +128,7 @@ class Controls:
         local = self.local(path)
         if path in self.made.states:
             return local
-        self.made.states[path] = State(local, "0")  # it may enter its own rate
+        self.made.states[path] = State(local, "0")  # its own derivative may depend on it
         try:
             self.made.states[path] = self.begun(path, local)
         except ModelError:
@@ -157,13 +157,13 @@ class Controls:
         unit = self.values.variables[re.sub(r"\[.*", "", name)]["unit"] or "1"
         return State(local, rate, unit, start)
 
-    def start(self, name: str) -> tuple[float, bool]:
+    def start(self, name: str) -> tuple[Value, bool]:
         """Return the start value of a state, and whether it is fixed."""
         whole, bracket, index = name.partition("[")
         value, fixed = self.values.of(whole, "start"), self.values.variables[whole]["fixed"] or [False]
         entry = int(index[:-1]) - 1 if bracket else 0
         value = value[entry] if isinstance(value, list) else value
-        return self.values.number(value), bool(fixed[entry] if len(fixed) > 1 else fixed[0])
+        return self.text(value) if isinstance(value, str) else value, bool(fixed[entry] if len(fixed) > 1 else fixed[0])
 
     def signal(self, name: str) -> str:
         """Return what the block has for a coordinate or velocity: an input, or a combination of inputs.

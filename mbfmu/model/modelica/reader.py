@@ -194,6 +194,7 @@ class _Flat:
         self.begin()
         self.actuate()
         for path, value, unit in self.driven:
+            self.at(path.rpartition(".")[0])
             self.controls.drive(path, value, unit)
         self.show_signals()
         # the whole system, and the routes of its signals
