@@ -13,6 +13,7 @@ from mbfmu.model import (
     AxesDryFriction,
     AxesLaw,
     Backlash,
+    BearingFriction,
     Body,
     Component,
     Connection,
@@ -58,24 +59,26 @@ def drive_train(**losses: float) -> LossyGear:
 
 
 @both
-@pytest.mark.parametrize("way", [1, -1])
-def test_the_side_that_drives_loses_a_part_of_what_it_exceeds_its_bearings_by(coordinates: str, way: int) -> None:
+@pytest.mark.parametrize(("way", "ratio"), [(1, RATIO), (-1, RATIO), (1, -RATIO)])
+def test_the_side_that_drives_loses_a_part_of_what_it_exceeds_its_bearings_by(
+    coordinates: str, way: int, ratio: float
+) -> None:
     """J_a a = T_a - f and J_b a / ratio^2 = T_b / ratio + f - F, F = t + (1 - eta_a)(f - t_a) while a drives."""
     eta_a, eta_b, t_a, t_b = 0.8, 0.6, 0.3, 0.4
-    gear = drive_train(eta_a=eta_a, eta_b=eta_b, t_a=t_a, t_b=t_b)
-    # a drives: f = eta_a (f - t_a) + F - ...; b receives eta_a (f - t_a) - t_b / ratio
+    gear = LossyGear("gear", joint_a="a", joint_b="b", ratio=ratio, eta_a=eta_a, eta_b=eta_b, t_a=t_a, t_b=t_b)
+    # a drives: b receives eta_a (f - t_a) - t_b / |ratio|
     T_a = 5.0
     J = J_B / RATIO**2
-    # f = T_a - J_a a, J a = eta_a (T_a - J_a a - t_a) - t_b / ratio
+    # f = T_a - J_a a, J a = eta_a (T_a - J_a a - t_a) - t_b / |ratio|
     a = (eta_a * (T_a - t_a) - t_b / RATIO) / (J + eta_a * J_A)
     found = moved(shafts(gear, torque("a", str(way * T_a))), 0.5, coordinates)
     assert found["a.w"][-1] == pytest.approx(way * a * 0.5, rel=1e-9)
-    assert found["b.w"][-1] == pytest.approx(way * a * 0.5 / RATIO, rel=1e-9)
-    # b drives: a receives -f - t_a = eta_b (T_b / ratio - J a - t_b / ratio) - t_a, J_a a = the same
+    assert found["b.w"][-1] == pytest.approx(way * a * 0.5 / ratio, rel=1e-9)
+    # b drives: J_a a = eta_b (T_b / |ratio| - J a - t_b / |ratio|) - t_a
     T_b = 9.0
     a = (eta_b * (T_b - t_b) / RATIO - t_a) / (J_A + eta_b * J)
     found = moved(shafts(gear, torque("b", str(way * T_b))), 0.5, coordinates)
-    assert found["a.w"][-1] == pytest.approx(way * a * 0.5, rel=1e-9)
+    assert found["a.w"][-1] == pytest.approx(math.copysign(1, ratio) * way * a * 0.5, rel=1e-9)
 
 
 @both
@@ -218,6 +221,33 @@ def test_a_locked_freewheel_stands_a_blow(coordinates: str) -> None:
 def test_steppers_without_events_refuse_gears_with_losses() -> None:
     with pytest.raises(StepperError, match="losses of a gear"):
         mbfmu.simulate(shafts(drive_train(eta_a=0.5)), 0.1, step=1e-3, stepper="moreau")
+
+
+def test_an_arm_with_a_gear_and_a_bearing_under_load_falls_alike_in_both_coordinates() -> None:
+    """In space, beside friction in proportion to the bearing's reaction: it turns back once, and stays."""
+    system = System(
+        "Arm",
+        (
+            World("world", n=(0.0, 0.0, -1.0)),
+            Revolute("motor", n=(0.0, 1.0, 0.0), phi=0.0, w=0.0),
+            Body("rotor", m=1.0, I_11=0.01, I_22=0.01, I_33=0.01),
+            Revolute("arm", n=(0.0, 1.0, 0.0)),
+            Body("link", m=2.0, r_CM=(0.5, 0.0, 0.0), I_11=0.01, I_22=0.1, I_33=0.1),
+            LossyGear("gear", joint_a="motor", joint_b="arm", ratio=3.0, eta_a=0.8, eta_b=0.7, t_a=0.6),
+            BearingFriction("bearing", joint="arm", radius=0.02, mu=0.3, mu_s=0.4),
+        ),
+        (
+            connect("world.frame_b", "motor.frame_a"),
+            connect("motor.frame_b", "rotor.frame_a"),
+            connect("world.frame_b", "arm.frame_a"),
+            connect("arm.frame_b", "link.frame_a"),
+        ),
+    )
+    one, two = (moved(system, 4.0, coordinates, 2e-3) for coordinates in ("joint", "absolute"))
+    assert one["events.count"][-1] == 2  # it turns back, and then stays
+    assert [one[f"{name}.sticks"][-1] for name in ("gear", "bearing")] == [1, 1]
+    for name in ("arm.phi", "arm.w", "motor.w"):
+        np.testing.assert_allclose(two[name], one[name], atol=1e-6)
 
 
 def test_an_fmu_of_a_gear_with_losses_and_a_freewheel_runs_as_the_model(tmp_path: Path) -> None:

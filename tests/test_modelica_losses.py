@@ -134,7 +134,7 @@ def test_adaptors_that_are_connected_to_each_other_join_their_flanges(tmp_path: 
     swing = 0.1 / 3 + 0.1 * 2 / 3 * np.cos(omega * found["time"])
     np.testing.assert_allclose(found["a.phi"], swing, atol=1e-6)
     lone = parts + "  Sources.Constant none(k=0);"
-    with pytest.raises(ModelError, match="is read only where its signals are those of one adaptor of the other kind"):
+    with pytest.raises(ModelError, match="is read only where its signals go to one adaptor of the other kind"):
         moved(tmp_path, lone, f"{flanges}; none.y, motion.tau", 1.0)
 
 

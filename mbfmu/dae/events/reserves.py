@@ -1,9 +1,9 @@
-"""What frictions that stick have left of their limits, where one has the force of several that keep the same slip.
+"""Reserves of frictions that stick: what is left of their limits, where one has the force of several of one slip.
 
-Of the slip velocities that others imply, no row acts: their forces are those of a row that acts, a combination by their
-shares, as it is the work of all that counts. At the instant when they give way, each of them is at its own limit; so
+Of the slip velocities that others imply, no row acts: a row that acts has their forces too, by their shares, as it is the
+work of all that counts. At the instant when they give way, each of them is at its own limit; so
 their forces are moved to them before the last one is compared with what it can hold. Where normal forces depend on how
-a force is shared out, as those of gears with losses do, they follow.
+a force is shared out, as in gears with losses, they follow.
 """
 
 from collections.abc import Sequence
@@ -115,7 +115,7 @@ class Reserves:
         return change
 
     def slope(self, k: int, j: int, N: SX, ways: SX) -> SX:
-        """Return the slope of the limit of a carried friction, over its own force; see `reserve` and `moved`."""
+        """Return the slope of the limit of a carried friction, over its own force; see `left` and `moved`."""
         pressing = ca.SX.sym("N", self.r_T)
         slope = ca.jacobian(ways[j] * self.limit(pressing, ways)[j], pressing[j])
         return ca.substitute(slope, pressing, N) * self.shift(k, j)[j]

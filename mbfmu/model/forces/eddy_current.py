@@ -18,7 +18,7 @@ class EddyCurrentBrake(AxesForce):
     """A brake on a combination of axes by eddy currents, whose material becomes warmer.
 
     ``f = -2 peak x / (1 + x^2)`` with ``x = v / (v_peak (1 + alpha (T - T_ref)))``, as its resistance grows with the
-    temperature T; ``C T' = -f v``. Units are those of the combination.
+    temperature T; ``C T' = -f v``. Units follow from the combination.
 
     Args:
         joints, ratios: the combination, see `AxesForce`.

@@ -81,7 +81,7 @@ def eddy_brake(element: ModelicaComponent, along: Combination, beside: list[Mode
         else:
             raise ModelError(
                 f"'{element.name}': its temperature counts, and is read from one HeatCapacitor or FixedTemperature: "
-                "connect 'heatPort' to one of these alone"
+                "connect 'heatPort' to one of these"
             )
     yield EddyCurrentBrake(
         along.name,
@@ -101,7 +101,7 @@ def adaptor_pairs(
     """Yield pairs of adaptors whose signals are connected to each other: their flanges move as one.
 
     Args:
-        elements: all elements, by name.
+        elements: all elements, by their names.
         signals: the set of connected signals that each is in.
 
     Raises:
@@ -124,6 +124,6 @@ def adaptor_pairs(
     for name in (*giving, *taking):
         if name not in paired:
             raise ModelError(
-                f"'{name}' is read only where its signals are those of one adaptor of the other kind: connect both "
+                f"'{name}' is read only where its signals go to one adaptor of the other kind: connect both "
                 "the coordinate and the force or torque to it"
             )

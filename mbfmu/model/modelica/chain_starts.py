@@ -1,4 +1,4 @@
-"""Start values of chains of flanges: those of masses and of relative coordinates, as the joints have them."""
+"""Start values of chains of flanges, of masses and of relative coordinates, as the joints have them."""
 
 from collections.abc import Callable
 
@@ -76,7 +76,7 @@ class Starts:
         return known
 
     def following(self, joints: set[str]) -> set[str]:
-        """Return the joints whose velocities follow through gears from those of some, with these."""
+        """Return some joints, and all whose velocities follow from theirs through gears."""
         before = -1
         while len(joints) > before:
             before = len(joints)

@@ -25,7 +25,7 @@ class Class:
         axis_switch: name of the parameter with which it is there.
         force: whether it acts between its frames and holds nothing.
         heats: whether it has a heat port, there with `useHeatPort`, which changes no motion.
-        switched: conditions of its inputs and outputs that are not always there, by name.
+        switched: conditions of its inputs and outputs that are not always there, by their names.
         heated: its heat ports, if it is a thermal part, which changes no motion.
     """
 

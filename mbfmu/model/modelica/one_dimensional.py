@@ -97,7 +97,7 @@ def _sensors(title: str, at: str, rate: str, effort: str) -> dict[str, Class]:
 
 
 def _adaptors(domain: str) -> dict[str, tuple[bool, tuple[str, str, str], str, str]]:
-    """Return adaptors by path: whether they give a motion, its signals, that of the force or torque, its unit."""
+    """Return adaptors by path: whether they give a motion, its signals, the one for the force or torque, its unit."""
     package = f"Modelica.Mechanics.{domain}.Components"
     special, general = ("phi w a", "tau") if domain == "Rotational" else ("", ""), ("p pder pder2", "f")
     at, effort, unit = ("Angle", "Torque", "N.m") if domain == "Rotational" else ("Position", "Force", "N")

@@ -27,7 +27,7 @@ class Call:
     """A call of a function of the flat model.
 
     Args:
-        functions: all functions of the flat model, by name.
+        functions: all functions of the flat model, by their names.
         name: name of the one that is called.
     """
 

@@ -45,7 +45,7 @@ class Values:
     Args:
         variables: they, by name, as the compiler gives them.
         required: names of those that need a value, as the library has none for them.
-        functions: functions of the flat model, by name, as the compiler gives them.
+        functions: functions of the flat model, by their names, as the compiler gives them.
     """
 
     def __init__(
