@@ -1,9 +1,9 @@
 """Reserves of frictions that stick: what is left of their limits, where one has the force of several of one slip.
 
-Of the slip velocities that others imply, no row acts: a row that acts has their forces too, by their shares, as it is the
-work of all that counts. At the instant when they give way, each of them is at its own limit; so
-their forces are moved to them before the last one is compared with what it can hold. Where normal forces depend on how
-a force is shared out, as in gears with losses, they follow.
+Of the slip velocities that others imply, no row acts: a row that acts has their forces too, by their shares, as it is
+the work of all that counts. At the instant when they give way, each of them is at its own limit; so their forces are
+moved to them before the last one is compared with what it can hold. Where normal forces depend on how a force is shared
+out, as in gears with losses, they follow.
 """
 
 from collections.abc import Sequence
