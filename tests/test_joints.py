@@ -30,9 +30,11 @@ from mbfmu.model import (
     Fixed,
     FreeMotion,
     Gear,
+    GearPair,
     Joint,
     KnifeEdge,
     Planar,
+    PlanarWheel,
     PointOnLine,
     Prismatic,
     RelativeSensor,
@@ -42,6 +44,7 @@ from mbfmu.model import (
     RollingWheel,
     Screw,
     Sensor,
+    SlippingWheel,
     Spherical,
     System,
     Universal,
@@ -91,12 +94,16 @@ OTHERS: dict[str, tuple[Joint, bool, int]] = {
     "Distance, planar": (Distance("joint", l=0.8), True, 2),
     "KnifeEdge": (KnifeEdge("joint", n=SIDE), False, 6),
     "KnifeEdge, planar": (KnifeEdge("joint", n=(0.6, 0.8)), True, 3),
+    "GearPair, planar": (GearPair("joint", r_a=0.2, r_b=0.3), True, 3),
+    "GearPair, internal, planar": (GearPair("joint", r_a=0.2, r_b=0.3, internal=True), True, 3),
+    "SlippingWheel, planar": (SlippingWheel("joint", n=(-0.6, 0.8), radius=0.4), True, 2),
 }
 EVERY = {**CARRYING, **OTHERS}
-ELSEWHERE = {"WheelsetOnTrack"}
-"""Joints that are tested in files of their own, as their equations hold near some poses only."""
+ELSEWHERE = {"PlanarWheel", "WheelsetOnTrack"}
+"""Joints that are tested in files of their own, as their equations hold near some poses, or in the world, only."""
 ROLLING = {
-    "RollingDisk": 3, "RollingDisk, tilted": 3, "RollingSphere": 3, "KnifeEdge": 5, "KnifeEdge, planar": 2
+    "RollingDisk": 3, "RollingDisk, tilted": 3, "RollingSphere": 3, "KnifeEdge": 5, "KnifeEdge, planar": 2,
+    "GearPair, planar": 2, "GearPair, internal, planar": 2,
 }  # fmt: skip
 """Joints with equations of velocities: the freedoms that all their equations leave."""
 
@@ -398,6 +405,11 @@ def on_the_constraints(name: str, rng: np.random.Generator) -> tuple[Array, Arra
         q[half : half + both.dim] = q[: both.dim] + 0.8 * gap / np.linalg.norm(gap)
     if name.startswith("Coincident"):
         q[len(q) // 2 :][: both.dim] = q[: both.dim]
+    if name.startswith("SlippingWheel"):
+        half, R_a = len(q) // 2, rotation(q[both.dim : len(q) // 2])
+        q[half : half + both.dim] = q[: both.dim] + R_a @ (
+            0.4 * np.array([-0.6, 0.8]) + rng.normal() * np.array([0.8, 0.6])
+        )
     return q, v
 
 
@@ -724,6 +736,11 @@ def test_a_universal_joint_turns_its_shafts_by_hookes_law() -> None:
         (RollingDisk("odd"), True, "'odd': a RollingDisk joint needs a spatial system; in the plane use RollingWheel"),
         (RollingSphere("odd"), True, "'odd': a RollingSphere joint needs a spatial system; in the plane use RollingWh"),
         (RollingWheel("odd"), False, "'odd': a RollingWheel joint needs a planar system; in space use RollingDisk"),
+        (PlanarWheel("odd"), False, "'odd': a PlanarWheel joint needs a planar system; in space use RollingDisk"),
+        (GearPair("odd"), False, "'odd': a GearPair joint needs a planar system; in space use a Gear of two joints"),
+        (SlippingWheel("odd"), False, "'odd': a SlippingWheel joint needs a planar system; in space use RollingDisk"),
+        (PlanarWheel("odd", e=(0, 0, 1)), True, r"odd.e = \(0, 0, 1\) leaves the plane"),
+        (SlippingWheel("odd", n=(0, 0, 1)), True, r"odd.n = \(0, 0, 1\) leaves the plane"),
         (Spherical("odd"), True, "'odd': a Spherical joint needs a spatial system; in the plane use Revolute"),
         (Planar("odd", n=(1, 0, 0), n_x=(0, 0, 1)), True, r"odd.n = \(1, 0, 0\): a planar system turns about z"),
         (Revolute("odd", n=(0, 0, -1)), True, r"odd.n = \(0, 0, -1\): a planar system turns about z"),

@@ -7,7 +7,7 @@ A rod without mass between two joints is an example. With C some rows of [Phi_q;
 has the same accelerations and multipliers, as C a = gamma (Udwadia & Phohomsiri, Explicit equations of motion for
 constrained mechanical systems with singular mass matrices, Proc. R. Soc. A 462, 2006, have the same for their own form
 of the equations). M + C^T W C is positive definite if no motion that the constraints allow is without mass: it takes
-the place of M, so that all steppers have a regular matrix. Kinetic energy and momentum stay those of the bodies.
+the place of M, so that all steppers have a regular matrix. Kinetic energy and momentum have no such terms.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ INVOLVED = 1e-6
 
 
 class Light(NamedTuple):
-    """What may be without mass.
+    """A body or joint that may be without mass.
 
     Args:
         columns: indices of its coordinates.

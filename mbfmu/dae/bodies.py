@@ -125,8 +125,8 @@ class Bodies:
 
     Args:
         mechanism: the mechanism.
-        central: whether the origin of each group is its centre of mass, except of bonded groups; False: that of its
-            first part.
+        central: whether the origin of each group is its centre of mass, except of bonded groups; False: the origin
+            of its first part.
         coordinates: function that makes the coordinates, given the bodies without them.
         turning: whether holonomic rows are resolved in the joint's own frame_a and turn along with it. This costs
             operations, but rows that are redundant in one pose are then redundant in every pose.

@@ -31,6 +31,7 @@ from mbfmu.model.forces.maxwell import (
     TranslationalMaxwellDamper,
 )
 from mbfmu.model.forces.muscle import Muscle
+from mbfmu.model.forces.planar_tyre import LongitudinalDrag, PlanarTyre
 from mbfmu.model.forces.point_gravity import PointGravity
 from mbfmu.model.forces.rotor import RotationalRotor, TranslationalRotor
 from mbfmu.model.forces.stop import AxisStop, RotationalStop, TranslationalStop
@@ -79,9 +80,11 @@ __all__ = [
     "LimitedForce",
     "LimitedTorque",
     "LineForce",
+    "LongitudinalDrag",
     "LuGreFriction",
     "MaxwellDamper",
     "Muscle",
+    "PlanarTyre",
     "PointGravity",
     "PoseDrive",
     "RotationalDamper",

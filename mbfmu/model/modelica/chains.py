@@ -166,7 +166,11 @@ class Chains:
         for joint, kind in self.ports.kinds.items():
             if CLASSES[kind].axis:
                 root, shift = self.flanges.root(f"{joint}.{CLASSES[kind].axis_port}")
-                if root != GROUND and root not in self.axes:
+                if root == GROUND:
+                    continue
+                if root in self.axes:
+                    self.couple(joint, times(-1.0, shift), *self.axes[root])
+                else:
                     self.axes[root] = (path_of(joint), times(-1.0, shift))
         for name, element in self.elements.items():
             kind = self.kind(name)
@@ -185,6 +189,33 @@ class Chains:
                 self.add_mass(element, self.axes[root][0])
             if kind in MASSES:
                 self.starts.keep(element, self.coordinate(f"{name}.centre"))
+
+    def couple(self, joint: str, shift: Value, other: str, offset: Value) -> None:
+        """Couple the axes of two joints on one flange.
+
+        Args:
+            joint: name of the first joint.
+            shift: coordinate of the flange where that of this joint is 0.
+            other: path of the second joint.
+            offset: coordinate of the flange where that of the second is 0.
+        """
+        path = path_of(joint)
+        scope = ".".join(
+            one for one, two in zip(path.split(".")[:-1], other.split(".")[:-1], strict=False) if one == two
+        )
+        self.made.components.append(
+            (
+                scope,
+                PolynomialCoupling(
+                    f"{self.within(scope, path)}_coupled".replace(".", "_"),
+                    joints_a=(self.within(scope, path),),
+                    ratios_a=(1.0,),
+                    joints_b=(self.within(scope, other),),
+                    ratios_b=(1.0,),
+                    c_0=added(offset, shift, -1.0),
+                ),
+            )
+        )
 
     def make_joint(self, element: ModelicaComponent, kind: str) -> None:
         """Make the joint of an axis, and the body that it carries."""

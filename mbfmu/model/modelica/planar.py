@@ -29,6 +29,10 @@ RESOLVED = (
     "Modelica.Mechanics.MultiBody.Types.ResolveInFrame{0}.{1}; "
 )
 
+ROLLS = "parameter Boolean useFlange=true; parameter Real radius; parameter Real r[2]; "
+GRIPS = "parameter Real N; parameter Real mu_A; parameter Real mu_S; "
+STARTS = "phi_roll w_roll v_lat v_long v_slip_long v_slip_lat"
+
 
 def _sensor(name: str, frames: tuple[str, ...], rigid: bool) -> Class:
     kind = "AB" if len(frames) == 2 and not rigid else "A"
@@ -66,6 +70,11 @@ CLASSES = {
     f"{LIBRARY}.Joints.IdealRolling": Class(
         "parameter Real R=1; ", ("frame_a",), states("x phi w vx"), states("z")
     ),
+    f"{LIBRARY}.Joints.DryFrictionBasedRolling": Class(
+        "parameter Real R=1; parameter Real vAdhesion; parameter Real vSlide; "
+        "parameter Real mu_A; parameter Real mu_S; ",
+        ("frame_a",), states("x phi w vx"), states("z"), heats=True,
+    ),
     f"{LIBRARY}.Parts.Spring": Class(FLEXIBLE, PAIR, force=True),
     f"{LIBRARY}.Parts.Damper": Class("parameter Real d=1; ", PAIR, force=True),
     f"{LIBRARY}.Parts.SpringDamper": Class(
@@ -74,11 +83,45 @@ CLASSES = {
     f"{LIBRARY}.Sources.WorldForce": Class(
         RESOLVED.format("B", "frame_b"), ("frame_b",), inputs=(("force", 3, "N"),), force=True
     ),
+    **{
+        f"{LIBRARY}.VehicleComponents.Wheels.{name}": Class(
+            f"{ROLLS}{declared}", ("frame_a",), states(STARTS), inputs=inputs,
+            axis="Rotational", axis_port="flange_a", axis_switch="useFlange", force=True, heats=True,
+        )
+        for name, declared, inputs in (
+            ("IdealWheelJoint", "", ()),
+            ("DryFrictionWheelJoint", f"parameter Real vAdhesion; parameter Real vSlide; {GRIPS}", ()),
+            (
+                "SlipBasedWheelJoint",
+                "parameter Real vAdhesion_min; parameter Real vSlide_min; parameter Real sAdhesion; "
+                f"parameter Real sSlide; {GRIPS}",
+                (("dynamicLoad", 1, "N"),),
+            ),
+        )
+    },
+    f"{LIBRARY}.VehicleComponents.AirResistanceLongitudinal": Class(
+        "parameter Real c_W=0.5; parameter Real area=2; parameter Real rho=1.18; parameter Real r[2]={1,0}; ",
+        ("frame_a",), force=True,
+    ),
+    **{
+        f"{LIBRARY}.GearComponents.RigidNoLoss{name}": Class(
+            "parameter Real r_a=1; parameter Real r_b=1; ", PAIR, force=True, heats=True
+        )
+        for name in ("External", "Internal")
+    },
     **{f"{LIBRARY}.Sensors.{name}": _sensor(name, frames, False) for name, frames in MEASURED.items()},
     **{f"{LIBRARY}.Sensors.{name}": _sensor(name, PAIR, True) for name in CUT},
 }  # fmt: skip
 """Classes that are read, by path."""
 FORCES = frozenset({f"{LIBRARY}.Sources.WorldForce"})
 """Forces whose third entry is a torque."""
-GROUNDED = {f"{LIBRARY}.Parts.Fixed": "frame", f"{LIBRARY}.Joints.IdealRolling": "frame_a"}
+GROUNDED = {f"{LIBRARY}.Parts.Fixed": "frame"} | {
+    f"{LIBRARY}.Joints.{name}Rolling": "frame_a" for name in ("Ideal", "DryFrictionBased")
+}
 """Frame that is frame_b of the component here, whose frame_a is the world's, by class."""
+WHEELS = f"{LIBRARY}.VehicleComponents.Wheels."
+"""Package of wheels on the plane, each of which has a joint and a force or a second joint here."""
+PLACED = {f"{LIBRARY}.VehicleComponents.AirResistanceLongitudinal": "frame_b"} | {
+    path: "tyre.frame_b" for path in CLASSES if path.startswith(WHEELS)
+}
+"""Frame, behind the name and a dot or an underscore, that frame_a of a class is here."""

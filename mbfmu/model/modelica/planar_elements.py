@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component
 from mbfmu.model.forces import CartesianSpringDamper, Damper, WorldForce
 from mbfmu.model.forces.world import RESOLVED
-from mbfmu.model.joints import Prismatic, Revolute, RollingWheel
+from mbfmu.model.joints import GearPair, Prismatic, Revolute, RollingWheel
 from mbfmu.model.modelica.elements import ModelicaComponent
 from mbfmu.model.modelica.planar import LIBRARY, WORLD
+from mbfmu.model.modelica.planar_wheels import drag, slipping
 from mbfmu.model.parts import Body, FixedRotation, FixedTranslation, World
 
 
@@ -21,7 +23,8 @@ def _world(e: ModelicaComponent, name: str) -> Component:
 
 
 def _body(e: ModelicaComponent, name: str) -> Component:
-    if not e.flag("enableGravity"):
+    gravity = next(key for key in e.values.variables if key.endswith(".constantGravity"))
+    if not e.flag("enableGravity") and any(map(e.values.number, e.values.of(gravity))):
         raise ModelError(f"'{e.name}': a body without gravity is not read; set constantGravity of the world")
     begins = e.starts("r", "v", "phi", "w")
     return Body(
@@ -75,6 +78,10 @@ def _force(e: ModelicaComponent, name: str) -> Component:
     return WorldForce(name, resolve=frame)
 
 
+def _gear(e: ModelicaComponent, name: str, internal: bool) -> Component:
+    return GearPair(name, r_a=e.value("r_a"), r_b=e.value("r_b"), internal=internal)
+
+
 ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
     WORLD: _world,
     f"{LIBRARY}.Parts.Fixed": _fixed,
@@ -84,9 +91,15 @@ ELEMENTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
     f"{LIBRARY}.Joints.Revolute": lambda e, name: Revolute(name, **e.starts("phi", "w")),
     f"{LIBRARY}.Joints.Prismatic": _prismatic,
     f"{LIBRARY}.Joints.IdealRolling": _rolling,
+    f"{LIBRARY}.Joints.DryFrictionBasedRolling": slipping,
     f"{LIBRARY}.Parts.Spring": lambda e, name: _flexible(e, name, False),
     f"{LIBRARY}.Parts.SpringDamper": lambda e, name: _flexible(e, name, True),
     f"{LIBRARY}.Parts.Damper": lambda e, name: Damper(name, d=e.value("d")),
     f"{LIBRARY}.Sources.WorldForce": _force,
+    f"{LIBRARY}.VehicleComponents.AirResistanceLongitudinal": drag,
+    **{
+        f"{LIBRARY}.GearComponents.RigidNoLoss{kind}": partial(_gear, internal=kind == "Internal")
+        for kind in ("External", "Internal")
+    },
 }
 """Function that makes the component, by the path of its class."""

@@ -7,6 +7,9 @@ from mbfmu.model.modelica.interface import Class
 from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.values import Values
 
+ONE_DIMENSIONAL = ("Modelica.Mechanics.Rotational.", "Modelica.Mechanics.Translational.")
+"""Packages whose elements may join the axes of several joints."""
+
 
 class Ports:
     """The frames and flanges of the components of a flat model.
@@ -55,7 +58,8 @@ class Ports:
                 raise ModelError(f"'{a}' is a {one}, and '{b}', which it is connected to, a {other}")
             axes = [end for end in group if self.is_axis(end)]
             holding = [end for end in group if self.held_at(end) is not None]
-            if not axes or len(axes) + len(holding) == 1:
+            coupled = any(self.kinds.get(end.rpartition(".")[0], "").startswith(ONE_DIMENSIONAL) for end in group)
+            if not axes or len(axes) + len(holding) == 1 or (coupled and not holding):
                 continue
             self.at(axes[0].rpartition(".")[0])
             if holding:

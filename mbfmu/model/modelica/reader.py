@@ -26,6 +26,7 @@ from mbfmu.model.modelica.elements import AXIS, ELEMENTS, ModelicaComponent
 from mbfmu.model.modelica.interface import Class
 from mbfmu.model.modelica.library import CLASSES, HOUSING, MULTIBODY, REFUSED, UNUSED
 from mbfmu.model.modelica.one_dimensional import ADAPTORS
+from mbfmu.model.modelica.planar_wheels import wheel
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals, unlike
 from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG, THROUGH
@@ -147,7 +148,8 @@ class _Flat:
             ModelError: it has what is not read.
         """
         self.refuse()
-        worlds = [key for key, kind in self.kinds.items() if kind in {f"{MULTIBODY}.World", planar.WORLD}]
+        flat = [key for key, kind in self.kinds.items() if kind == planar.WORLD]
+        worlds = flat or [key for key, kind in self.kinds.items() if kind == f"{MULTIBODY}.World"]
         alone = not worlds and all(kind in KINDS or CLASSES[kind].heated for kind in self.kinds.values())
         if len(worlds) != 1 and not alone:
             message = f"a model has one {MULTIBODY}.World, not {len(worlds)}: declare 'inner {MULTIBODY}.World world;'"
@@ -204,7 +206,7 @@ class _Flat:
         controls = self.controls.built(unlike("controls", [*taken, *(item.name for item in routes.blocks)]))
         self.notices += self.controls.made.notices
         used = {name.rpartition(".")[0] for name in self.values.moving.values()} | self.warmed(joined)
-        shows = [key for key, kind in self.kinds.items() if CLASSES[kind].shows and key not in used]
+        shows = [key for key, kind in self.kinds.items() if self.only_shows(key, kind, world) and key not in used]
         self.notices += [f"'{key}' is left out: it only shows or measures" for key in shows]
         return replace(
             system,
@@ -241,7 +243,7 @@ class _Flat:
             self.at(key)
             element = ModelicaComponent(key, kind, self.values, self.localized, self.notices)
             scope, _, leaf = path_of(key).rpartition(".")
-            if CLASSES[kind].shows or key in self.chained:
+            if self.only_shows(key, kind, world) or key in self.chained:
                 continue
             if kind in AXIS:
                 self.axis(element, joined)
@@ -251,15 +253,44 @@ class _Flat:
             element.scope = scope
             near = (end.rpartition(".")[0] for end in joined.get(f"{key}.frame_a", ()))
             element.jointed = any(".Joints." in self.kinds.get(name, "") for name in near)
+            if kind.startswith(planar.WHEELS):
+                connections += self.wheel(element, f"{path_of(world)}.frame_b", joined)
+                continue
             made = (ELEMENTS | planar_elements.ELEMENTS)[kind](element, leaf)
             self.scope(scope).components.append(made)
             self.drive(element, made)
         return connections
 
+    @staticmethod
+    def only_shows(key: str, kind: str, world: str) -> bool:
+        """Return whether a component only shows or measures, as a world of space does beside the world of the plane."""
+        return CLASSES[kind].shows or (kind == f"{MULTIBODY}.World" and key != world)
+
     def warmed(self, joined: dict[str, list[str]]) -> set[str]:
         """Return the thermal parts that decide the temperature of a brake; joined: see `components`."""
         ports = (f"{name}.heatPort" for name, kind in self.kinds.items() if kind.rpartition(".")[2] in EDDY)
         return {end.rpartition(".")[0] for port in ports for end in joined.get(port, ())}
+
+    def wheel(self, element: ModelicaComponent, world: str, joined: dict[str, list[str]]) -> list[Connection]:
+        """Make the components of a wheel on the plane, and return their connections.
+
+        Args:
+            element: the wheel.
+            world: path of the frame of the world.
+            joined: the set of connected ends that an end is in, by the end.
+        """
+        near = (self.kinds.get(end.rpartition(".")[0], "") for end in joined.get(f"{element.name}.flange_a", ()))
+        path = path_of(element.name)
+        made, connections = wheel(element, path, world, any(kind.endswith(".Inertia") for kind in near))
+        scope, _, leaf = path.rpartition(".")
+        self.scope(scope).components += made
+        for port, _, unit in CLASSES[element.kind].inputs:
+            given, load = f"{element.name}.{port}", f"{scope}.{leaf}_tyre.load".lstrip(".")
+            if source := self.signals.source(given, unit):
+                self.signals.drive(load, unit, source)
+            elif (value := self.values.of(given)) != 0.0:
+                self.signals.laws[load] = (unit, self.values.in_numbers(value))
+        return connections
 
     def find_chains(self, joined: dict[str, list[str]]) -> set[str]:
         """Return the elements of chains: those that do not act between the axis of one joint and its support alone.
@@ -531,6 +562,8 @@ class _Flat:
     def frame(self, end: str) -> str:
         """Return the path of the frame that a connector of frames is here."""
         name, _, port = end.rpartition(".")
+        if placed := planar.PLACED.get(self.kinds[name]):
+            return f"{path_of(name)}{'_' if '.' in placed else '.'}{placed}"
         return f"{path_of(name)}.{'frame_b' if planar.GROUNDED.get(self.kinds[name]) == port else port}"
 
     def refuse_starts(self) -> None:
@@ -546,7 +579,7 @@ class _Flat:
         """Raise an error if components of MultiBody and of PlanarMechanics are in one model."""
         prefix = f"{MULTIBODY}." if in_plane else f"{planar.LIBRARY}."
         for name, kind in self.kinds.items():
-            if kind.startswith(prefix):
+            if kind.startswith(prefix) and kind != f"{MULTIBODY}.World":  # one in which nothing is
                 self.at(name)
                 raise ModelError(f"'{name}' is a {kind}: a model is in the plane or in space, not both")
 
