@@ -5,8 +5,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib import import_module
 from itertools import product
 from typing import Any
+from unittest import mock
 
 import casadi as ca
 import numpy as np
@@ -18,7 +20,7 @@ from scipy.integrate import solve_ivp
 
 import mbfmu
 from mbfmu.errors import StepperError
-from mbfmu.kernel import vector
+from mbfmu.kernel import load, vector
 from mbfmu.kernel.runtime import OK
 from mbfmu.model import (
     Body,
@@ -648,3 +650,21 @@ def test_symmetric_projection_keeps_the_unit_sphere_and_its_order_on_the_rigid_b
         assert run(this, 10.0, 0.1).y["constraint.position"] < 1e-14
         exact = run(prepare(tilted_body((0.0, 1.5, 2.0), False), "direct", {}, 1e-3), 2.0, 2e-4)
         assert orders(this, exact.q, exact.v, 2.0, (20, 40, 80), 1e-10) == pytest.approx((4, 4), abs=0.15)
+
+
+@pytest.mark.parametrize(
+    ("model", "index"), [("excavator", 2), ("excavator", 3), ("robot_arm_drives", 2)], ids=lambda value: str(value)
+)
+def test_generalized_alpha_linearised_once_a_step_takes_the_steps_of_newtons_method(model: str, index: int) -> None:
+    ends = []
+    for longest in (0, math.inf):  # the number of operations from which on it linearises once
+        with mock.patch.object(import_module("mbfmu.stepper.generalized_alpha"), "LONG", longest):
+            prepared = prepare_in(mbfmu.load(model), "generalized_alpha", {"index": index}, 1e-3)
+            assert bool(prepared.bundle.formulas["step"].decoupled) == (longest == 0)
+        dae, kernel = prepared.dae, load(prepared.bundle)
+        s, u, p = (vector(values) for values in (dae.s_default(), dae.u_default(), dae.p_default()))
+        x, _ = kernel.initialize(s, u, p, 0.0, 1e-3)
+        x, status = kernel.advance(x, u, vector(0 * dae.u_default()), p, 0.0, 1e-3, 20)
+        assert status.code == OK
+        ends.append(np.array(x)[: 2 * dae.n + dae.n_z] / np.r_[np.ones(2 * dae.n), dae.nominal_states])
+    np.testing.assert_allclose(*ends, rtol=1e-10, atol=1e-10)

@@ -39,8 +39,9 @@ ENTRIES = (
 )
 """Declarations of the functions of start.c and derivatives.c, for sources linked with them."""
 ALONE = 100_000
-"""Smallest number of operations of a function that is compiled beside another one of such a length, or is a table if it
-runs once a step."""
+"""Smallest number of operations of a function that is compiled beside another one of such a length."""
+LINEARISED = 60_000
+"""Smallest number of operations of a linearisation that is a table, as it is made once a step."""
 SHARED = 300
 """Smallest number of operations of a function that several files of a native FMU call, instead of having it each."""
 STEPPING = (
@@ -389,7 +390,7 @@ def _seldom(bundle: Bundle, derived: Sequence[Any] = ()) -> set[int]:
     once = [*stage.slopes] if stage else []
     often = called([item for item in bundle.functions() if item not in [*rare, *once]])
     tables = {item.__hash__() for item in called(rare)} - {item.__hash__() for item in called(once)}
-    tables |= {item.__hash__() for item in called(once) if own_operations(item) >= ALONE}
+    tables |= {item.__hash__() for item in called(once) if own_operations(item) >= LINEARISED}
     return tables - {item.__hash__() for item in often}
 
 

@@ -71,7 +71,7 @@ def coupled_formula(
     symbols = collocated.symbols if collocated else ca.SX(0, 1)
     placed = function("points", [unknowns, symbols], ca.densify(Y), ca.jacobian(Y, unknowns), ca.vertcat(*times))
     slopes = ca.jacobian(residual, NN), ca.jacobian(residual, unknowns)
-    closed = function("closed", [unknowns, NN], ca.densify(residual), *slopes)
+    closed = function("closed", [unknowns, symbols, NN], ca.densify(residual), *slopes)
     of_nodes = [NN] if ca.depends_on(ca.densify(result), NN) else []
     ended = function("ended", [unknowns, symbols, *of_nodes], ca.densify(result))
     guessed = function("guessed", [symbols], *map(ca.densify, (guess, *([collocated.start] if collocated else []))))
@@ -92,7 +92,7 @@ def coupled_formula(
     each = [(Y[i * y.numel() : (i + 1) * y.numel()], at[i]) for i in range(len(points))]
     found = [local(*called, *item) for item in each]
     NN = ca.vertcat(*((alone(*called, *item) for item in each) if collocated else (value for value, _ in found)))
-    residual, residual_N, residual_w = closed(*called, w, NN)
+    residual, residual_N, residual_w = closed(*called, w, once, NN)
     # Newton's method: d residual/dw = residual_N diag(node_y(y_i)) y_w + residual_w
     jacobian = residual_N @ ca.diagcat(*(slope for _, slope in found)) @ Y_w + residual_w
     result = ended(*called, w, once, *([NN] if of_nodes else []))

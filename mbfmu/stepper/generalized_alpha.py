@@ -1,13 +1,18 @@
 """generalized_alpha: the structural-dynamics method of order 2 with adjustable numerical damping."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import casadi as ca
+import numpy as np
 
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Formula, Stage
+from mbfmu.dae.linear_algebra.merged import LONG, operations
 from mbfmu.errors import StepperError
+from mbfmu.stepper.coupled import coupled_formula
+from mbfmu.stepper.decoupled import Collocated
 from mbfmu.stepper.scheme import SHORT, SX, Choice, Family, Problem, Scheme, option
 
 
@@ -44,6 +49,8 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
     auxiliary b starts as z', and the first a leaves the rates of z out: the derivative of z' times h would be far off
     where a stiff state has not settled. The errors of b and a, O(h), decay like rho^n, so that order 2 holds.
 
+    Newton's method linearises long equations once a step, see `decoupled`, and short ones in each correction.
+
     The state holds (a - w) / h and (b - z') / h, which do not depend on h, so that the step may change. With
     ``index=3`` it should not change often: if steps h and h/3 alternate, the velocities off the constraints grow (their
     spectral radius over the two steps is 1.05 for rho = 0.8).
@@ -70,53 +77,86 @@ def generalized_alpha(dae: Dae, rho: float = 0.8, index: int = 2) -> Scheme:
     q0, v0, z0 = problem.split(y0)
     a0, t1 = w0 + h * slope, t + h
 
-    s1 = ca.SX.sym("s1", n)  # h^2 a1
+    # what is known once a step: M0^-1 P0^T and z' at its start
     Zz = ca.SX.sym("Zz", n_z)
     L = ca.SX.sym("L", m + k)  # h^2 lambda1
     mu = ca.SX.sym("mu", m if index == 2 else 0)
-    off = problem.over_mass(q0)(problem.Phi_q(q0, t).T)
-    # Newmark's formulas: q1 and h v1 from a0 and h^2 a1, q1 moved by M0^-1 P0^T mu
-    q1 = q0 + h * v0 + h**2 * (1 / 2 - beta) * a0 + beta * s1 - off[:, : mu.numel()] @ mu
+    moved = problem.over_mass(q0)(problem.Phi_q(q0, t).T)[:, : mu.numel()]
+    flow0 = problem.scaled_flow(q0, v0, z0, t)
+    once = ca.vertcat(*moved.nonzeros(), ca.densify(flow0))
+    symbols = ca.SX.sym("once", once.numel())
+    decoupled = (index == 2 or not k) and dae.equations.resisting and operations(dae.equations.force) >= LONG
+    off = moved
+    if decoupled:
+        off, flow0 = ca.SX(moved.sparsity(), symbols[: moved.nnz()]), symbols[moved.nnz() :]
+    # Newmark's formulas: q1 and h v1 from a0 and h^2 a1, q1 moved by M0^-1 P0^T mu; the unknown is h^2 a1, or where
+    # Newton's matrix is made once a step, what of q1 depends on it
+    first = ca.SX.sym("first", n)
+    s1 = (first + off @ mu) / beta if decoupled else first
+    q1 = q0 + h * v0 + h**2 * (1 / 2 - beta) * a0 + (first if decoupled else beta * s1 - off @ mu)
     hv1 = h * v0 + h**2 * (1 - gamma) * a0 + gamma * s1
     z1 = z0 + problem.nominal * Zz
     # acceleration at the step end: (1 - alpha_m) a1 + alpha_m a0 = (1 - alpha_f) w1 + alpha_f w0
     w1 = ((1 - alpha_m) * s1 + h**2 * (alpha_m * a0 - alpha_f * w0)) / (1 - alpha_f)
-    C = problem.C(q1, t1)
-    rates = C @ hv1 + h * problem.c(q1, t1)
-    # first-order states, by the same weights: b1 and the error of their mean rate
-    flow0 = problem.scaled_flow(q0, v0, z0, t)
-    flow1 = problem.scaled_flow(q1, hv1 / h, z1, t1)
     b0 = flow0 + h * bend / problem.nominal
-    b1, off_z = _first_order(rho, b0, flow0, flow1, Zz / h)
-    # residual: M(q1) w1 = force - C^T lambda1, Phi(q1) = 0, and C v1 + c = 0, whose rows of Phi index 3 leaves out
-    residual = ca.vertcat(
-        problem.M(q1) @ w1 - h**2 * problem.force(q1, hv1 / h, z1, t1) + C.T @ L,
-        problem.Phi(q1, t1),
-        rates[m - mu.numel() :, :],
-        h * off_z,
-    )
-    stage = Stage(
-        ca.vertcat(s1, Zz, L, mu),
-        ca.vertcat(h**2 * a0, h * flow0, h**2 * lambda0, ca.SX.zeros(mu.numel())),
-        residual,
-        watched=n + n_z,
-    )
+    rows = n + m + mu.numel() + k
+
+    def node(y: SX, at: SX) -> SX:
+        q, hv, w, L, z = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m + k, y.numel()])
+        # M(q1) w1 = force - C^T lambda1, Phi(q1) = 0, and C v1 + c = 0, whose rows of Phi index 3 leaves out
+        C = problem.C(q, at)
+        balance = problem.times_mass(q)(w) - h**2 * problem.force(q, hv / h, z, at) + C.T @ L
+        rates = C @ hv + h * problem.c(q, at)
+        flow = h * problem.scaled_flow(q, hv / h, z, at)
+        return ca.vertcat(balance, problem.Phi(q, at), rates[m - mu.numel() :, :], flow)
+
+    def finish(N: Sequence[SX]) -> tuple[SX, SX]:
+        equations, flow1 = ca.vertsplit(N[0], [0, rows, N[0].numel()])
+        flow1 = flow1 / h
+        # first-order states, by the same weights: b1 and the error of their mean rate
+        b1, off_z = _first_order(rho, b0, flow0, flow1, Zz / h)
+        bent = problem.nominal * (b1 - flow1) / h
+        return (
+            ca.vertcat(equations, h * off_z),
+            ca.vertcat(q1, hv1 / h, z1, w1 / h**2, (s1 - w1) / h**3, bent, L / h**2),
+        )
+
+    # changes W of q1 and V = ratio (W + off mu) of h v1 change w1 by to_w ratio V, and h off_z by Wz - by_flow h z'
+    ratio = gamma / beta
+    to_w = (1 - alpha_m) / (1 - alpha_f) / gamma / ratio
+    by_flow = float(-_first_order(rho, 0.0, 0.0, 1.0, 0.0)[1])
+
+    def linearised(slopes: SX) -> tuple[SX, ...]:
+        # columns q, v, w and z of the rows of the node; those of C^T L stand in C
+        columns = ca.horzsplit(slopes, [0, n, 2 * n, 3 * n, 3 * n + m + k, slopes.shape[1]])
+        ends = [0, n, n + m, rows, rows + n_z]
+        (B0, P, _, F0), (B1, _, C, F1), (B2, *_), _, (Bz, _, _, Fz) = (ca.vertsplit(item, ends) for item in columns)
+        F0, F1, Fz = (ratio * by_flow * item for item in (F0, F1, Fz @ ca.diag(problem.nominal)))
+        return B2 * to_w, B1, B0, C if index == 2 else P, Bz @ ca.diag(problem.nominal), F1, F0, Fz
+
+    point = ca.vertcat(q1, hv1, w1, L, z1)
+    guess = ca.vertcat(h**2 * a0 * (beta if decoupled else 1), h * flow0, h**2 * lambda0, ca.SX.zeros(mu.numel()))
+    unknowns = ca.vertcat(first, Zz, L, mu)
+    if decoupled:
+        start = ca.vertcat(q0, h * v0, h**2 * w0, h**2 * lambda0, z0)
+        once_a_step = Collocated(
+            np.array([[ratio]]), n, m, m + k, mu.numel() + k, start, ratio * off, once, symbols, linearised
+        )
+        step = coupled_formula(problem, x, unknowns, guess, n + n_z, [point], [t1], node, finish, once_a_step)
+    else:
+        residual, result = finish([node(point, t1)])
+        step = Formula(x, problem.given, (Stage(unknowns, guess, residual, watched=n + n_z),), result)
     return Scheme(
         name="generalized_alpha",
         options={"rho": rho, "index": index},
         order=2,
         exact=frozenset({"position", "velocity"} if index == 2 else {"position"}),
         begin=_begin(problem, alpha_m - alpha_f),
-        step=Formula(
-            x, problem.given, (stage,),
-            ca.vertcat(
-                q1, hv1 / h, z1, w1 / h**2, (s1 - w1) / h**3, problem.nominal * (b1 - flow1) / h, L / h**2
-            ),
-        ),
+        step=step,
         read=ca.Function("read", [x, problem.p, t], [q0, v0, z0]),
         short=SHORT if index == 2 else 1 / 64,
         replaced=index == 3,
-    )  # fmt: skip
+    )
 
 
 def _first_order(rho: float, b0: SX, flow0: SX, flow1: SX, rate: SX) -> tuple[SX, SX]:

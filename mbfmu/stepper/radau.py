@@ -68,7 +68,7 @@ def radau(dae: Dae, stages: int | None = None) -> Scheme:
         q, hv, gain, L, z = ca.vertsplit(y, [0, n, 2 * n, 3 * n, 3 * n + m + k, y.numel()])
         # equations of a node: M v'_i + C^T lambda_i = force, Phi(q_i) = 0, C v_i + c = 0
         C = problem.C(q, at)
-        balance = problem.M(q) @ gain - h**2 * problem.force(q, hv / h, z, at) + C.T @ L
+        balance = problem.times_mass(q)(gain) - h**2 * problem.force(q, hv / h, z, at) + C.T @ L
         closing = C @ hv + h * problem.c(q, at)
         return ca.vertcat(balance, problem.Phi(q, at), closing, h * problem.scaled_flow(q, hv / h, z, at))
 

@@ -30,7 +30,7 @@ from mbfmu.base.choice import Choice, Option, option
 from mbfmu.dae.dae import Dae
 from mbfmu.dae.formula import Call, Formula, Stage, arguments
 from mbfmu.dae.linear_algebra.kkt import OverMass, SchurFactor
-from mbfmu.dae.linear_algebra.merged import merged, operations
+from mbfmu.dae.linear_algebra.merged import merged, operations, own_operations
 from mbfmu.errors import StepperError
 
 SX = Any
@@ -56,6 +56,8 @@ SHORT = 1e-5
 """`Scheme.short` of methods that divide an unknown by the square of the step to get multipliers."""
 UNEVEN = 0.5
 """`Scheme.short` of methods that interpolate a history."""
+HEAVY = 700
+"""Number of operations of M above which M v is computed without it: residuals and their Jacobians take less."""
 CALLED = 1000
 """Number of operations of a function above which several formulas and the outputs call it."""
 NAN_CARRIER = 1e-300
@@ -119,6 +121,8 @@ class Problem:
 
     def times_mass(self, q: SX) -> Callable[[SX], SX]:
         """Return the map x -> M(q) x, for x of shape (n,)."""
+        if own_operations(self.dae.equations.M) >= HEAVY:
+            return lambda x: self.impulse(q, x)
         M = self.M(q)
         return lambda x: M @ x
 

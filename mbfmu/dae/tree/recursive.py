@@ -26,7 +26,7 @@ and the poses of its children depend on them:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import casadi as ca
@@ -125,6 +125,12 @@ class Link:
     def inner(self) -> slice:
         """Places of the shape coordinates among the link's own."""
         return slice(self.shape.start - self.columns.start, self.columns.stop - self.columns.start)
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Numbers of entries of its angular velocity, of its velocity, and of the rates of its shape."""
+        dim = int(self.r.numel())
+        return 3 if dim == 3 else 1, dim, self.shape.stop - self.shape.start
 
     @property
     def turn(self) -> tuple[SX, ...]:
@@ -302,6 +308,21 @@ def inverse_dynamics(
         if P >= 0:
             force[P], moment[P] = _handed_on(force[P], moment[P], force[index], moment[index], link.r, *link.turn)
     return placed(links, tau), force, moment
+
+
+def impulse(links: Sequence[Link], v: SX) -> SX:
+    """Return the mass matrix times rates, SX (n,), by the same algorithm for a mechanism at rest without weight.
+
+    Args:
+        links: the links, parents before children.
+        v: the rates, SX (n,).
+    """
+    still = [replace(link, regular_bias=ca.SX(link.regular_bias.numel(), 1)) for link in links]
+    nothing = (tuple(ca.SX(size, 1) for size in link.sizes) for link in links)
+    turning, along, shape = zip(*nothing, strict=True)
+    W = tuple(ca.SX(link.r.numel(), link.r.numel()) for link in links)
+    moves = LinkRates(turning, W, turning, along, tuple(zip(turning, along, shape, strict=True)))
+    return inverse_dynamics(still, moves, along[0], v)[0]
 
 
 @traced
