@@ -1,5 +1,6 @@
 """Start: the start values a user gives, as equations, and a first pose along the spanning tree."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,10 +9,12 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, Coordinates, labels
 from mbfmu.dae.linear_algebra.merged import merged
+from mbfmu.dae.loads import half_turns
 from mbfmu.dae.parts.start import Loop, Start, size_of
 from mbfmu.dae.signals import ParameterSignal
 from mbfmu.dae.tree.topology import Group
 from mbfmu.dae.tree.tree_coordinates import tree_coordinates, tree_links
+from mbfmu.dae.turns import KNOWN
 from mbfmu.errors import UsageError
 from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.frame import SX, Pose, expression, identity, quaternion_product, wrapped
@@ -188,7 +191,7 @@ class _Requested:
     """The start values that are given, and the equations they stand for, by name."""
 
     def __init__(self, bodies: Bodies) -> None:
-        self.mechanism = bodies.mechanism
+        self.mechanism, self._taken = bodies.mechanism, half_turns(bodies)
         self.given = [entry for entry in bodies.mechanism.starts.values() if entry.free]
         symbols = {entry.name: ca.SX.sym(entry.name) for entry in self.given}
         self.s = ca.vertcat(ca.SX(0, 1), *symbols.values())
@@ -232,9 +235,11 @@ class _Requested:
             begun = ca.vertsplit(ca.vertcat(*begun) / ca.norm_2(ca.vertcat(*begun)))
         # Residuals of the position: an angle up to full turns, a quaternion up to its sign, or entry by entry
         if wraps:
-            requested = value if begun[0] is None else begun[0]
+            within = path in self._taken  # forces take it within half a turn
+            requested = (wrapped(value) if within else value) if begun[0] is None else begun[0]
             apart = wrapped(value - requested)
-            self.counted.append(requested + apart)
+            counted = requested + apart
+            self.counted.append(counted * ca.if_else(ca.fabs(counted) <= KNOWN, 1, math.nan) if within else counted)
             if begun[0] is not None:
                 self._require(f"{path}.{name}", apart, requested, guess=not complete)
         elif neutral and all(entry is not None for entry in begun):

@@ -19,7 +19,7 @@ from mbfmu.dae.effort_limits import limited
 from mbfmu.dae.events.contacts import switches_of
 from mbfmu.dae.inertia import InertialTerms
 from mbfmu.dae.linear_algebra.merged import merged
-from mbfmu.dae.loads import Loads, loads
+from mbfmu.dae.loads import Loads, half_turns, loads
 from mbfmu.dae.naming import with_names
 from mbfmu.dae.network import Connected, SignalSource
 from mbfmu.dae.outputs import Outputs, outputs
@@ -115,7 +115,14 @@ def _about(bodies: Bodies) -> About:
     """Return what reports tell of the bodies and joints."""
     return About(
         flexible=tuple(_shapes(bodies)),
-        ends=tuple(f"'{path}' {joint.ends}" for path, joint in bodies.mechanism.of(Joint).items() if joint.ends),
+        ends=(
+            *(f"'{path}' {joint.ends}" for path, joint in bodies.mechanism.of(Joint).items() if joint.ends),
+            *(
+                f"'{joint}' is half a turn away, up to which these coordinates know its angle for '{force}': use joint "
+                "coordinates, in which it carries a coordinate (--coordinates joint)"
+                for joint, force in half_turns(bodies).items()
+            ),
+        ),
         roles=roles(bodies),
     )
 

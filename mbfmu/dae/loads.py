@@ -8,13 +8,15 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, JointEquations, labels
 from mbfmu.dae.signals import Signal
+from mbfmu.dae.turns import within_half_a_turn
 from mbfmu.errors import ModelError
 from mbfmu.model.component import Component
-from mbfmu.model.contacts import AxesContact
+from mbfmu.model.contacts import AxesContact, AxisContact
 from mbfmu.model.flexible import FlexibleBody
 from mbfmu.model.forces import AxesForce, AxisForce, Force
 from mbfmu.model.frame import SX, Frame, expression
 from mbfmu.model.joints import Joint
+from mbfmu.model.joints.joint import JointCoordinate
 from mbfmu.model.mechanism import joints_of
 from mbfmu.model.parts import Part
 
@@ -274,12 +276,38 @@ def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:
 
 
 def axis_of(bodies: Bodies, path: str, force: AxisForce) -> JointEquations:
-    """Return the equations of the joint on whose axis a force acts.
+    """Return the equations of the joint on whose axis a force acts; an angle up to full turns as forces take it.
 
     Raises:
         ModelError: the joint has no such axis.
     """
-    return _axis(bodies, path, force, joints_of(path, force)[0], force.axis_unit)
+    axis = _axis(bodies, path, force, joints_of(path, force)[0], force.axis_unit)
+    return replace(axis, motion=(as_taken(axis.motion[0]), *axis.motion[1:]))
+
+
+def as_taken(motion: JointCoordinate) -> JointCoordinate:
+    """Return the motion of an axis as springs, stops and the like take it; others know an angle up to full turns."""
+    return replace(motion, value=within_half_a_turn(motion.value)) if motion.wraps else motion
+
+
+def half_turns(bodies: Bodies) -> dict[str, str]:
+    """Return the joints whose angle is known only up to full turns, with a force or contact that takes it."""
+    found: dict[str, str] = {}
+    for path, component in bodies.mechanism.components.items():
+        if not isinstance(component, AxisForce | AxisContact | AxesContact):
+            continue
+        joints, p = joints_of(path, component), bodies.values[path]
+        s, v = ca.SX.sym("s", len(joints)), ca.SX.sym("v")
+        if isinstance(component, AxisContact | AxesContact):
+            taken = [gap.value for gap in component.gaps(p, *ca.vertsplit(s))]
+        else:
+            taken = [component.potential(p, s), component.effort(p, s, v), *component.rates(p, s, v)]
+        used = ca.which_depends(ca.vertcat(ca.SX(0, 1), *taken), s, 1) if taken else ()
+        for joint, takes in zip(joints, used, strict=False):
+            motion = bodies.axes[joint].motion
+            if takes and motion and motion[0].wraps:
+                found[joint] = path
+    return found
 
 
 def combination_of(bodies: Bodies, path: str, force: AxesForce) -> tuple[SX, SX]:

@@ -3,6 +3,9 @@
 A coupling that is linear in its axes, r = sum n_k s_k + ..., jumps by multiples of 2 pi n_k where an angle s_k passes
 a full turn. Where these have a common measure, the period P, r is wrapped to it: with x = 2 pi r / P, the residual
 P / (2 pi) atan2(sin x, cos x) is zero where r is, up to P, and smooth there.
+
+Springs, stops and the like take such an angle within half a turn. Where it comes near that, they have no number: a
+motion ends there, as they would act from the other side after it.
 """
 
 import math
@@ -13,6 +16,9 @@ import casadi as ca
 
 from mbfmu.model.frame import SX, wrapped
 
+KNOWN = 0.97 * math.pi
+"""Largest angle, rad, that forces take where it is known only up to full turns; a step is shorter than the rest of half
+a turn."""
 FINEST = 24
 """Largest number of periods in the jump of the first angle: of more, one could be passed in a step."""
 LONGEST = 1000
@@ -43,6 +49,16 @@ def unrolled(residual: SX, slopes: SX, numbers: Callable[[SX], Sequence[float]])
                 row = ca.if_else(ca.eq(slope, ratio), row, math.nan)
         rows.append(row)
     return ca.vertcat(*rows)
+
+
+def within_half_a_turn(angle: SX) -> SX:
+    """Return an angle that is known only up to full turns as forces take it, between -pi and pi; NaN near these.
+
+    Args:
+        angle: SX scalar, rad.
+    """
+    principal = wrapped(angle)
+    return principal * ca.if_else(ca.fabs(principal) <= KNOWN, 1, math.nan)
 
 
 def _period(ratios: Sequence[float]) -> float | None:

@@ -239,10 +239,10 @@ class Prepared:
         if self.dae.switches and (reason := start_conflict(self.dae, s, p)):
             raise StartError(f"{self.dae.name}: no start: {reason}")
         if status.code == NOT_FINITE and status.correction <= CONSISTENT and all(map(math.isfinite, s)):
-            ended = f"perhaps {', or '.join(self.dae.about.ends)}; else " if self.dae.about.ends else ""
+            ended = f"no start: perhaps {', or '.join(self.dae.about.ends)}; else " if self.dae.about.ends else ""
             raise StartError(
-                f"{self.dae.name}: the stepper '{self.scheme.name}' cannot make its first history with a step of "
-                f"{self.step:g} s; {ended}take a smaller step"
+                f"{self.dae.name}: {ended}the stepper '{self.scheme.name}' cannot make its first history with a step "
+                f"of {self.step:g} s; take a smaller step"
             )
         raise start_error(self.dae, list(s), list(self.dae.extended(p)), 0.0)
 

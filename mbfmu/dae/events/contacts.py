@@ -7,7 +7,7 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
 from mbfmu.dae.linear_algebra.merged import merged
-from mbfmu.dae.loads import axis_of, ends_of
+from mbfmu.dae.loads import as_taken, axis_of, ends_of
 from mbfmu.dae.outputs import Outputs
 from mbfmu.dae.parts.gaps import FrictionSignal, GapSignal, Switches
 from mbfmu.dae.signals import Signal
@@ -78,13 +78,14 @@ def _read(
     """Return the joint that a contact belongs to, if to one, its gaps and its frictions."""
     values = bodies.values[path]
     if isinstance(contact, AxisContact):
-        axis = axis_of(bodies, path, contact)
-        s, rate = axis.motion[0].value, axis.rates[0]
-        return joints_of(path, contact)[0], contact.gaps(values, s), contact.frictions(values, s, rate)
+        axis, (joint,) = axis_of(bodies, path, contact), joints_of(path, contact)
+        s, rate = bodies.axes[joint].motion[0].value, axis.rates[0]
+        return joint, contact.gaps(values, axis.motion[0].value), contact.frictions(values, s, rate)
     if isinstance(contact, AxesContact):
         axes = [bodies.axes[name] for name in joints_of(path, contact)]
         positions, rates = tuple(axis.motion[0].value for axis in axes), tuple(axis.rates[0] for axis in axes)
-        return "", contact.gaps(values, *positions), contact.frictions(values, positions, rates)
+        taken = (as_taken(axis.motion[0]).value for axis in axes)
+        return "", contact.gaps(values, *taken), contact.frictions(values, positions, rates)
     ends = ends_of(bodies, path, contact)
     return "", contact.gaps(values, *ends), contact.frictions(values, *ends)
 
