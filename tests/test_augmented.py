@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mbfmu
+from mbfmu.base.result import Result
 from mbfmu.dae import Dae, derive
 from mbfmu.errors import MassError
 from mbfmu.model import (
@@ -21,6 +22,7 @@ from mbfmu.model import (
     KnifeEdge,
     Prismatic,
     Revolute,
+    RotationalEndStop,
     Spherical,
     System,
     TranslationalSpring,
@@ -277,6 +279,22 @@ def test_a_massless_part_that_no_constraint_holds_is_refused(coordinates: str) -
     ):
         with pytest.raises(MassError, match=said):
             derive(system, coordinates)
+
+
+@pytest.mark.further
+def test_an_impact_on_a_massless_rod_is_the_limit_of_light_ones() -> None:
+    def hit(m: float) -> Result:
+        system = on_rods(m)
+        stop = RotationalEndStop("stop", joint="b1", lower=-0.3, upper=3.0, e=0.5)
+        parts = System("hit", (*system.components, stop), system.connections, planar=True)
+        return mbfmu.simulate(parts, 1.5, step=0.005, stepper="radau")
+
+    exact, light = hit(0.0), hit(1e-4)
+    lost = exact["energy.total"][0] - exact["energy.total"][-1]
+    assert lost > 0.1
+    assert light["energy.total"][0] - light["energy.total"][-1] == pytest.approx(lost, rel=1e-3)
+    for name in PLACED:
+        assert light[name][-1] == pytest.approx(exact[name][-1], abs=1e-3)
 
 
 @pytest.mark.parametrize("stepper", ["rattle", "projected"])

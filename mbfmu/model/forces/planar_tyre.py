@@ -74,7 +74,7 @@ class PlanarTyre(Force):
 
 @dataclass(frozen=True)
 class LongitudinalDrag(Force):
-    """Drag of the air on a vehicle in the plane, against its motion forward alone. For planar systems.
+    """Drag of the air on a vehicle in the plane, against its motion forward only. For planar systems.
 
     With v the velocity of the origin of frame_b along `e`: ``f = -c_W area rho v^2 / 2`` along e where v is more than
     1 mm/s, else 0.

@@ -195,9 +195,9 @@ class Chains:
 
         Args:
             joint: name of the first joint.
-            shift: coordinate of the flange where that of this joint is 0.
+            shift: coordinate of the flange where this joint is at 0.
             other: path of the second joint.
-            offset: coordinate of the flange where that of the second is 0.
+            offset: coordinate of the flange where the second is at 0.
         """
         path = path_of(joint)
         scope = ".".join(

@@ -13,7 +13,7 @@ from mbfmu.model.parts import FixedTranslation
 from mbfmu.model.system_data import Connection
 
 ROLLING = ("phi_roll", "w_roll")
-"""Coordinate and rate of a wheel's own rotation."""
+"""Coordinate and velocity of a wheel's own rotation."""
 
 
 def forward(e: ModelicaComponent) -> tuple[float, float, float]:
@@ -46,7 +46,7 @@ def slipping(e: ModelicaComponent, name: str) -> Component:
 
 
 def begun(e: ModelicaComponent, moved: bool) -> dict[str, Any]:
-    """Return the start values of a wheel's own rotation; a rate that is not fixed gives way to an inertia's.
+    """Return the start values of a wheel's own rotation; a velocity that is not fixed gives way to an inertia's.
 
     Args:
         e: the wheel.
@@ -64,7 +64,7 @@ def begun(e: ModelicaComponent, moved: bool) -> dict[str, Any]:
         elif label in ROLLING:
             e.notices.append(f"the start of '{e.name}.{label}' is left out: it is not fixed, and an inertia decides")
         elif fixed or given:
-            raise ModelError(f"the start of '{e.name}.{label}' is not read: give that of the body and of the rotation")
+            raise ModelError(f"the start of '{e.name}.{label}' is not read: give those for the body and its rotation")
     return made
 
 
