@@ -14,9 +14,9 @@ from mbfmu.model.joints.joint import Joint
 class GearPair(Joint):
     """Two gear wheels about the origins of frame_a and frame_b mesh; others hold their centres. For planar systems.
 
-    Equation (nonholonomic, as the angle of the line of centres is known only up to full turns), with w_g the angular velocity of
-    the line of centres: ``r_a (w_a - w_g) + r_b (w_b - w_g) = 0``, with -r_b for r_b if the teeth of b are inside. The
-    centres are to stay at the distance of the radii's sum, or difference. Teeth transmit a force normal to that line.
+    Equation (nonholonomic, as the angle of the line of centres is known only up to full turns), with w_g the angular
+    velocity of that line: ``r_a (w_a - w_g) + r_b (w_b - w_g) = 0``, with -r_b for r_b if the teeth of b are inside.
+    The centres are to stay at the distance of the radii's sum, or difference. Teeth transmit a force normal to the line.
 
     Args:
         r_a: radius of the wheel of frame_a, m.
