@@ -16,7 +16,7 @@ class GearPair(Joint):
 
     Equation (nonholonomic, as the angle of the line of centres is known only up to full turns), with w_g the angular
     velocity of that line: ``r_a (w_a - w_g) + r_b (w_b - w_g) = 0``, with -r_b for r_b if the teeth of b are inside.
-    The centres are to stay at the distance of the radii's sum, or difference. Teeth transmit a force normal to the line.
+    The centres are to stay at the distance of the radii's sum, or difference. Teeth transmit a force normal to it.
 
     Args:
         r_a: radius of the wheel of frame_a, m.
