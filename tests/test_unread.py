@@ -111,7 +111,7 @@ REFUSED = [
     ("robot", '<gazebo reference="rod"><dampingFactor>0.1</dampingFactor></gazebo>', "slows a link down"),
     ("robot", '<gazebo reference="rod"><springStiffness>2</springStiffness></gazebo>', "loads bodies"),
     ("robot", '<gazebo reference="rod"><static>true</static></gazebo>', "holds a link"),
-    ("robot", '<gazebo reference="rod"><pose>0 0 1 0 0 0</pose></gazebo>', "places a link"),
+    ("robot", '<gazebo reference="rod"><pose>0 0 1 0 0 0</pose></gazebo>', "moves a link"),
     ("robot", '<gazebo><pose relative_to="rod">0 0 1 0 0 0</pose></gazebo>', "relative to a frame is not read"),
     ("robot", "<gazebo><springy>1</springy></gazebo>", "<springy> is not known in a <gazebo>"),
     ("robot", plugin("libroboticsgroup_gazebo_mimic_joint_plugin.so", FOLLOW.format("wrist", "2")),

@@ -74,17 +74,17 @@ def based(robot: Robot, base: str) -> Robot:
     return robot
 
 
-def placed(robot: Robot, place: Origin) -> Robot:
+def placed(robot: Robot, pose: Origin) -> Robot:
     """Return a robot that stands elsewhere in the world; where it floats, there it starts.
 
     Args:
         robot: the robot.
-        place: pose of its root link in the world.
+        pose: pose of its root link in the world.
     """
-    root, P = robot.links[robot.root], place.matrix
+    root, P = robot.links[robot.root], pose.matrix
     leaving = [joint for joint in robot.joints.values() if joint.parent == root.name]
     if root.massive or root.visuals or robot.loops or any(joint.kind != "floating" for joint in leaving):
-        return _on_ground(robot, "fixed", place)
+        return _on_ground(robot, "fixed", pose)
     moved = {}
     for joint in leaving:
         at = joint.origin.matrix
@@ -94,12 +94,12 @@ def placed(robot: Robot, place: Origin) -> Robot:
     return replace(robot, joints={**robot.joints, **moved})
 
 
-def _on_ground(robot: Robot, kind: str, place: Origin) -> Robot:
+def _on_ground(robot: Robot, kind: str, pose: Origin) -> Robot:
     """Return a robot whose root is carried by a joint of a kind, called root_joint, which stands in the world."""
     root = robot.links[robot.root]
     ground, name = unlike("world", robot.links), unlike("root_joint", robot.joints)
     still = RobotLink(ground, root.line, 0.0, (0.0, 0.0, 0.0), np.zeros((3, 3)))
-    joint = RobotJoint(name, root.line, kind, ground, root.name, place, (1.0, 0.0, 0.0), 0.0, 0.0, Limit(), None)
+    joint = RobotJoint(name, root.line, kind, ground, root.name, pose, (1.0, 0.0, 0.0), 0.0, 0.0, Limit(), None)
     links, joints = {ground: still, **robot.links}, {name: joint, **robot.joints}
     return replace(robot, links=links, joints=joints, root=ground)
 

@@ -43,7 +43,7 @@ def with_axis(reader: Texts, joint: RobotJoint, element: XmlElement, tag: str, a
         element: its element.
         tag: ``axis`` or ``axis2``.
         at: pose of the joint in the frame of the model.
-        poses: poses by name.
+        poses: poses of links and frames.
     """
     axis = reader.one(element, tag)
     way = reader.one(axis, "xyz")

@@ -12,7 +12,7 @@ from mbfmu.model.sdf.poses import Poses
 from mbfmu.model.sdf.texts import Texts
 
 DENSITY = "1000"
-"""Density of a collision for which the file states none, kg/m3: that of water."""
+"""Density of a collision for which the file states none, kg/m3: water."""
 SHAPES = ("box", "capsule", "cone", "cylinder", "ellipsoid", "sphere")
 """Shapes whose mass is computed."""
 
@@ -24,7 +24,7 @@ def inertial_of(reader: Texts, link: XmlElement, name: str, poses: Poses) -> Mas
         reader: reader of values.
         link: the ``<link>``.
         name: its name.
-        poses: poses by name.
+        poses: poses of links and frames.
 
     Raises:
         ModelError: mass or inertia are negative, or are to be computed of what has none.
@@ -48,7 +48,7 @@ def inertial_of(reader: Texts, link: XmlElement, name: str, poses: Poses) -> Mas
 def _computed(reader: Texts, link: XmlElement, name: str, poses: Poses) -> MassShare:
     """Return the mass of the solids that the collisions of a link are, scaled to the mass that is stated, if one is.
 
-    A collision's own density comes before that of the ``<inertial>``; a pose and an inertia stated there do not count.
+    A collision's own density comes before the density in the ``<inertial>``; a pose and an inertia stated there do not count.
     """
     inertial = reader.one(link, "inertial")
     common = reader.text(inertial, "density", DENSITY)

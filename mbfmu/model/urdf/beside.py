@@ -66,7 +66,7 @@ def beside(
     for index, (pair, kind) in enumerate(zip(lists[0], lists[1], strict=True), 1):
         if str(kind).lower() not in TYPES or not isinstance(pair, list) or len(pair) != 2:
             raise there.error(1, ModelError(f"{KEY}: {pair} of type {kind!r} is not a pair of links of type 3d or 6d"))
-        named = [str(item) for item in pair]  # the frame of a joint is that of the link that it carries
+        named = [str(item) for item in pair]  # a joint stands for the link that it carries
         named = [joints[name].child if name in joints and name not in links else name for name in named]
         ends = [_known(there, name, links, "link") for name in named]
         loops.append(closing(f"{KEY}_{index}", 1, TYPES[str(kind).lower()], ends, (Origin(), Origin())))

@@ -1,4 +1,4 @@
-"""Additions of the elements of Gazebo and ROS 2 in a URDF: starts, springs, followers, the robot's place."""
+"""Additions of the elements of Gazebo and ROS 2 in a URDF: starts, springs, followers, the robot's pose."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -18,17 +18,17 @@ STIFFNESS, REST = "springStiffness", "springReference"
 
 @dataclass(frozen=True)
 class Additions:
-    """What these elements add to a robot.
+    """Additions to a robot.
 
     Args:
-        joints: its joints by name, with their starts, springs and followers.
-        place: pose of the robot in the world; None: it stands at the origin.
+        joints: its joints with their starts, springs and followers.
+        pose: pose of the robot in the world; None: it stands at the origin.
         still: whether the whole robot is held.
         notices: what is to be told of them.
     """
 
     joints: Mapping[str, RobotJoint]
-    place: Origin | None
+    pose: Origin | None
     still: bool
     notices: tuple[str, ...]
 
@@ -48,20 +48,20 @@ def additions_of(reader: Attributes, root: XmlElement, joints: Mapping[str, Robo
     Args:
         reader: reader of values.
         root: the ``<robot>``.
-        joints: its joints by name.
+        joints: its joints.
 
     Raises:
         ModelError: a joint follows two others, or one that is not there.
     """
     changed = dict(joints)
-    place, still, begun = None, False, []
+    pose, still, begun = None, False, []
     for element in root.all("gazebo"):
         name, read = element.attributes.get("reference", ""), tags_read(element, joints)
         for item in element.children:
             if item.tag not in read:
                 continue
             if item.tag == "pose":
-                place = _place(reader, item)
+                pose = _pose(reader, item)
             elif item.tag == "static":
                 still = still or item.text.lower() not in OFF
             elif item.tag == STIFFNESS:
@@ -81,11 +81,11 @@ def additions_of(reader: Attributes, root: XmlElement, joints: Mapping[str, Robo
         "<static> holds the whole robot": ["remove it to let it move"] * still,
     }
     notices = tuple(f"{label}: {first_of(names)}" for label, names in told.items() if names)
-    return Additions({**changed, **following}, place, still, notices)
+    return Additions({**changed, **following}, pose, still, notices)
 
 
-def _place(reader: Attributes, pose: XmlElement) -> Origin:
-    """Return the place that a <pose> gives to the robot."""
+def _pose(reader: Attributes, pose: XmlElement) -> Origin:
+    """Return the pose of the robot in the world."""
     if pose.attributes.get("relative_to"):
         raise reader.error(pose, ModelError("a <pose> relative to a frame is not read: write that in the world"))
     x, y, z, *angles = texts(reader, pose, "0 0 0 0 0 0")

@@ -37,7 +37,7 @@ MOST = 5_000
 WORLD = "world"
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 KINDS = {**{kind: kind for kind in TYPES}, "spherical": "ball"}
-"""Kind of a joint by its type; that of Bullet is added to those of the format."""
+"""Kind of a joint by its type, with a type of Bullet's."""
 OLD = "joint_properties"
 """Name of ``<dynamics>`` before ROS 1.0."""
 ROUNDED = 1e-9
@@ -125,7 +125,7 @@ def _robot(root: XmlElement, source: SourceText, choices: RobotOptions, path: Pa
     notices = (*_unused(reader, root, stated), *more.notices, *_decided(root, stated), *fixed, *unseen)
     robot = Robot(root.attributes.get("name", "robot"), source, links, joints, first, notices, forces=forces)
     whole = based(eased(looped(robot, loops), choices), choices.base)
-    return placed(whole, more.place) if more.place else whole
+    return placed(whole, more.pose) if more.pose else whole
 
 
 def _unused(reader: Attributes, root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _decided(root: XmlElement, joints: Mapping[str, RobotJoint]) -> Iterator[str
 
     Args:
         root: the ``<robot>``.
-        joints: its joints by name.
+        joints: its joints.
     """
     bounded = (item for item in root.all("joint") for limit in item.all("limit") if "lower" in limit.attributes)
     names = [item.attributes["name"] for item in bounded if item.attributes["type"] != "continuous"]

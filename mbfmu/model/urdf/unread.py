@@ -83,7 +83,7 @@ GAZEBO: dict[str, Rule] = {
     "springStiffness": unless_zero(FORCE),
     "initial_joint_position": unless_zero(START),
     "initialJointPosition": unless_zero(START),
-    "pose": unless_zero("places a link, which only the <origin> of a <joint> can: remove it"),
+    "pose": unless_zero("moves a link, which only the <origin> of a <joint> can: remove it"),
 }
 """Effects of elements in a ``<gazebo>``."""
 ROBOT: dict[str, Rule] = {
@@ -181,7 +181,7 @@ def _stiff(dynamics: XmlElement) -> bool:
 
 
 def _unknown(element: XmlElement) -> str:
-    """Return what an element of a robot does that no format has: nothing, unless its names are those of mechanics.
+    """Return what an element of a robot does that no format has: nothing, unless its names are words of mechanics.
 
     Readers of URDF leave such elements out; programs of their own read them.
     """
