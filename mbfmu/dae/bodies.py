@@ -16,6 +16,7 @@ from mbfmu.dae.tree.recursive import Link
 from mbfmu.dae.tree.topology import Group, Tree, anchors_of, rigid_groups, spanning_tree
 from mbfmu.dae.turns import unrolled
 from mbfmu.errors import MassError, ModelError
+from mbfmu.model.component import Component
 from mbfmu.model.contacts import AxesContact
 from mbfmu.model.couplings import AxisConstraint
 from mbfmu.model.expression import Expression
@@ -301,7 +302,7 @@ class Bodies:
         known: dict[Hashable, tuple[int, ...] | None] = {}
         rows_of: dict[str, tuple[int, ...]] = {}
         for path, joint in joints:
-            key = self._likeness(path, joint)
+            key = self.likeness(path, joint)
             if key not in known:
                 known[key] = self._open_rows(path, joint)
             rows = known[key]
@@ -309,14 +310,14 @@ class Bodies:
                 rows_of[path] = rows
         return rows_of
 
-    def _likeness(self, path: str, joint: Joint) -> Hashable:
-        """Return what joints have in common whose equations differ in the names of parameters alone."""
-        declared = {label for _, label, _ in joint.declared()}
-        fixed = (getattr(joint, item.name) for item in fields(joint) if item.name not in {"name", *declared})
+    def likeness(self, path: str, component: Component) -> Hashable:
+        """Return what components have in common whose equations differ in the names of parameters alone."""
+        declared = {label for _, label, _ in component.declared()}
+        fixed = (getattr(component, item.name) for item in fields(component) if item.name not in {"name", *declared})
         symbols = {self.t.element_hash(): 0}
-        features: list[Any] = [type(joint), *(value if _is_plain(value) else path for value in fixed)]
+        features: list[Any] = [type(component), *(value if _is_plain(value) else path for value in fixed)]
         for label, value in vars(self.values[path]).items():
-            if label in {"planar", "time", "since"}:  # all joints have them in common
+            if label in {"planar", "time", "since"}:  # all components have them in common
                 continue
             if not isinstance(value, ca.SX):  # a law
                 features.append(path)

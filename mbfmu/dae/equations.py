@@ -298,15 +298,18 @@ def _refuse_motions(bodies: Bodies, left: tuple[Signal, ...], inputs: tuple[Sign
         ModelError: see above.
     """
     free = {item.name for item in left}
-    for path, component in bodies.mechanism.components.items():
-        for item in component.inputs(bodies.planar):
-            for signal in inputs:
-                is_motion = signal.name.partition("[")[0] == f"{path}.{item.name}"
-                if item.sampled and is_motion and signal.name not in free:
-                    raise ModelError(
-                        f"a wire goes to '{signal.name}', which prescribes a motion: positions cannot follow a "
-                        "signal that depends on them; drive the joint by a force or torque"
-                    )
+    motions = {
+        f"{path}.{item.name}"
+        for path, component in bodies.mechanism.components.items()
+        for item in component.inputs(bodies.planar)
+        if item.sampled
+    }
+    for signal in inputs:
+        if signal.name.partition("[")[0] in motions and signal.name not in free:
+            raise ModelError(
+                f"a wire goes to '{signal.name}', which prescribes a motion: positions cannot follow a signal that "
+                "depends on them; drive the joint by a force or torque"
+            )
 
 
 def _places(bodies: Bodies) -> Iterator[SX]:

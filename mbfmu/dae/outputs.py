@@ -1,6 +1,6 @@
 """Outputs: the quantities of the motion that a user sees, and the monitors of energy, momentum and constraints."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -234,6 +234,7 @@ def _shape_outputs(bodies: Bodies, table: "_Table", path: str, part: FlexibleBod
 
 def _force_outputs(bodies: Bodies, table: "_Table", acting: Loads, a: SX) -> None:
     """Add what each force exerts, and the power that it puts into the mechanism beside that of its potential."""
+    known: dict[Hashable, tuple[set[str], bool]] = {}  # what forces that are alike exert, and whether they work
     for path, component in bodies.mechanism.components.items():
         taken, p = _taken(component, bodies.planar), bodies.values[path]
         if isinstance(component, AxisForce):
@@ -253,12 +254,16 @@ def _force_outputs(bodies: Bodies, table: "_Table", acting: Loads, a: SX) -> Non
             table.add(f"{path}.f", "1", "force along the combination of axes", acting.exerted[path], "output")
             works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
         elif isinstance(component, Force):
-            ends, anywhere = ends_of(bodies, path, component), _anywhere(bodies, component)
-            some = {item.name for item in _exerted(component, p, *anywhere) if not expression(item.value).is_zero()}
-            for item in _exerted(component, p, *ends):
+            kind = bodies.likeness(path, component)
+            if kind not in known:
+                anywhere = _anywhere(bodies, component)
+                shown = (item for item in _exerted(component, p, *anywhere) if not expression(item.value).is_zero())
+                works = any(not expression(effort).is_zero() for _, effort in component.efforts(p, *anywhere))
+                known[kind] = {item.name for item in shown}, works
+            some, works = known[kind]
+            for item in _exerted(component, p, *ends_of(bodies, path, component)):
                 if item.name in some - taken:
                     table.add(f"{path}.{item.name}", item.unit, item.description, item.value, "output")
-            works = any(not expression(effort).is_zero() for _, effort in component.efforts(p, *anywhere))
         else:
             continue
         if works and "power" not in taken:

@@ -111,8 +111,9 @@ def model_description(interface: Interface, header: Header, guid: str) -> bytes:
         add_derivatives(root, unstated(interface), "2.0")
     variables = SubElement(root, "ModelVariables")
     positions = {item.name: str(index) for index, item in enumerate(interface.variables, 1)}
+    stating = stated(interface, header)
     for item in interface.variables:
-        _variable(variables, item, positions, stated(interface, header))
+        _variable(variables, item, positions, stating)
     _structure(SubElement(root, "ModelStructure"), interface, positions)
     return document(root)
 

@@ -80,8 +80,9 @@ def model_description3(interface: Interface, header: Header, token: str) -> byte
     elements = arrays(interface)
     owners = by_element(elements)
     variables = SubElement(root, "ModelVariables")
+    stating = stated(interface, header)
     for item in elements:
-        _variable(variables, item, owners, stated(interface, header))
+        _variable(variables, item, owners, stating)
     for clock in clocks(interface):
         _clock(variables, clock)
     # outputs, derivatives and dependencies

@@ -1,10 +1,13 @@
 """Bundle -> a kernel that runs: compiled and loaded."""
 
+import hashlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import casadi as ca
 
 from mbfmu.dae.dae import Dae
 from mbfmu.errors import KernelError
@@ -154,8 +157,17 @@ def describe(bundle: Bundle) -> dict[str, Any]:
         "sizes": [bundle.nx, bundle.ns, bundle.nu, bundle.np, bundle.ny, bundle.nqv],
         "stages": {name: list(zip(item.places, item.sizes, strict=True)) for name, item in bundle.formulas.items()},
         "coordinates": bundle.formulas["step"].coordinates,
-        "functions": {function.name(): function.serialize() for function in bundle.functions()},
+        "functions": [function.name() for function in bundle.functions()],
+        "operations": _hash(bundle.functions()),
     }
+
+
+def _hash(functions: Sequence[Any]) -> str:
+    """Return a hash of all operations of functions, in which what several call counts once."""
+    serializer = ca.StringSerializer()
+    for function in functions:
+        serializer.pack(function)
+    return hashlib.sha256(serializer.encode().encode()).hexdigest()
 
 
 def compiled_library(bundle: Bundle) -> Path:

@@ -254,8 +254,9 @@ class _Contacts:
             # rows of gaps as discrete gradients, W_N (q_1 - q) = change of the gaps, and the responses Y = M^-1 W^T
             W_N = _discrete(rows.W_N, q_1 - q, lambda s: switches.gap(q_m + s * (q_1 - q), p, middle + s * h))
             W = ca.sparsify(ca.vertcat(W_N, rows.W_T))
-            Y = self._responses(factor, W)
-            own_mass = _own_masses(W, Y, over(W.T), switches)
+            free_of_joints = over(W.T)
+            Y = self._responses(factor, free_of_joints)
+            own_mass = _own_masses(W, Y, free_of_joints, switches)
             # bounds of the gap rates at the end: Newton's restitution where a gap bounces, else no overlap after it
             slow = -(W_N @ v + rows.gap_t)
             bound = ca.if_else(
@@ -271,8 +272,8 @@ class _Contacts:
             results += [ca.SX(0, 1)] * 2
         return function_of("ends", [q_1, v_1, own_1, self._x, u, self._held, p, t, h], results)
 
-    def _responses(self, factor: SchurFactor, W: SX) -> SX:
-        columns = [factor.solve(W[i, :].T, ca.SX(factor.C.shape[0], 1))[0] for i in range(W.shape[0])]
+    def _responses(self, factor: SchurFactor, free: SX) -> SX:
+        columns = [factor.constrained(free[:, i], ca.SX(factor.C.shape[0], 1))[0] for i in range(free.shape[1])]
         return ca.sparsify(ca.horzcat(ca.SX(self.dae.n, 0), *columns))
 
 

@@ -155,21 +155,10 @@ class Rows:
     def __init__(self, dae: Dae, q: SX, v: SX, p: SX, t: SX) -> None:
         switches = dae.switches
         assert switches is not None
-        x, w, s = ca.SX.sym("x", dae.n), ca.SX.sym("w", dae.n), ca.SX.sym("s")
-
-        def dot(expression: SX) -> SX:
-            return ca.jtimes(expression, x, w) + ca.jacobian(expression, s)
-
-        gap, slip, slide = switches.gap(x, p, s), switches.slip(x, w, p, s), switches.slide(x, p, s)
-        W_N, W_T = ca.jacobian(gap, x), ca.jacobian(slip, w)
-        rest = ca.substitute(slip, w, ca.SX.zeros(dae.n))
-        values = [gap, dot(gap), slip, slide, W_N, W_T, ca.jacobian(gap, s), rest, dot(dot(gap)), dot(slip)]
-        slides = ca.jacobian(slide, s)
-        values = ca.substitute([*values, slides], [x, w, s], [q, v, t])
         (
             self.gap, self.gap_rate, self.slip, self.slide, self.W_N, self.W_T, self.gap_t, self.slip_0, self.bias_N,
             self.bias_T, self.slide_t,
-        ) = values  # fmt: skip
+        ) = switches.rows.call([q, v, p, t])  # fmt: skip
 
 
 def switched(dae: Dae) -> Dae:

@@ -9,6 +9,7 @@ slipped.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -120,6 +121,19 @@ class Switches:
     tangential: Function | None = None
     driving: Function | None = None
     forces: int | None = None
+
+    @cached_property
+    def rows(self) -> Function:
+        """Function (q, v, p, t) -> what `Rows` tells of gaps and slip velocities, in the order of that class."""
+        q, v, p, t = (ca.SX.sym(name, self.slip.numel_in(index)) for index, name in enumerate("qvpt"))
+
+        def dot(expression: ca.SX) -> ca.SX:
+            return ca.jtimes(expression, q, v) + ca.jacobian(expression, t)
+
+        gap, slip, slide = self.gap(q, p, t), self.slip(q, v, p, t), self.slide(q, p, t)
+        still = ca.substitute(slip, v, ca.SX.zeros(v.numel()))
+        values = [gap, dot(gap), slip, slide, ca.jacobian(gap, q), ca.jacobian(slip, v), ca.jacobian(gap, t), still]
+        return ca.Function("rows", [q, v, p, t], [*values, dot(dot(gap)), dot(slip), ca.jacobian(slide, t)])
 
     @property
     def acting(self) -> tuple[int, ...]:

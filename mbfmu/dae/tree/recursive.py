@@ -128,7 +128,7 @@ class Link:
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """Numbers of entries of its angular velocity, of its velocity, and of the rates of its shape."""
+        """Numbers of entries of its angular velocity, of its velocity, and of its shape."""
         dim = int(self.r.numel())
         return 3 if dim == 3 else 1, dim, self.shape.stop - self.shape.start
 
@@ -311,11 +311,11 @@ def inverse_dynamics(
 
 
 def impulse(links: Sequence[Link], v: SX) -> SX:
-    """Return the mass matrix times rates, SX (n,), by the same algorithm for a mechanism at rest without weight.
+    """Return the mass matrix times v, SX (n,), by the same algorithm for a mechanism at rest without weight.
 
     Args:
         links: the links, parents before children.
-        v: the rates, SX (n,).
+        v: velocities, SX (n,).
     """
     still = [replace(link, regular_bias=ca.SX(link.regular_bias.numel(), 1)) for link in links]
     nothing = (tuple(ca.SX(size, 1) for size in link.sizes) for link in links)
