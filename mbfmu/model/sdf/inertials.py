@@ -48,7 +48,7 @@ def inertial_of(reader: Texts, link: XmlElement, name: str, poses: Poses) -> Mas
 def _computed(reader: Texts, link: XmlElement, name: str, poses: Poses) -> MassShare:
     """Return the mass of the solids that the collisions of a link are, scaled to the mass that is stated, if one is.
 
-    A density of a collision comes before the one in the ``<inertial>``; a pose and an inertia stated there do not count.
+    A density of a collision comes before that in the ``<inertial>``; a pose and an inertia stated there do not count.
     """
     inertial = reader.one(link, "inertial")
     common = reader.text(inertial, "density", DENSITY)
