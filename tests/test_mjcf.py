@@ -47,8 +47,8 @@ from mbfmu.model import (
 )
 from mbfmu.model.mjcf.meshes import read_mesh, solid_of
 from mbfmu.model.mjcf.model import MjcfModel, read_model
-from mbfmu.model.mjcf.solids import MassShare, box, capsule, cylinder, ellipsoid, merged, sphere
 from mbfmu.model.robot.assembly import names_of
+from mbfmu.model.robot.solids import MassShare, box, capsule, cylinder, ellipsoid, merged, sphere
 from mbfmu.model.robot_options import RobotOptions
 
 Array = npt.NDArray[np.float64]

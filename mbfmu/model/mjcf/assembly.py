@@ -42,11 +42,11 @@ from mbfmu.model.mjcf.closures import Closure, Coupled
 from mbfmu.model.mjcf.eased import BALL
 from mbfmu.model.mjcf.effort_limits import SharedLimit
 from mbfmu.model.mjcf.model import MjcfModel
-from mbfmu.model.mjcf.poses import RigidPose
 from mbfmu.model.mjcf.settings import Settings
 from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon
 from mbfmu.model.parts import Body, FixedTranslation
 from mbfmu.model.robot.assembly import VELOCITY, bracket, frames_of, identifier, names_of
+from mbfmu.model.robot.rigid_pose import RigidPose
 from mbfmu.model.robot.robot import AXIAL, Origin, Robot
 from mbfmu.model.robot.tree import unlike
 from mbfmu.model.system import System

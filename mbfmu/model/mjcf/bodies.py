@@ -11,12 +11,13 @@ from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.geoms import WEIGHTLESS, Geom, Meshes, geom_of, solid_of_geom, visual_of
 from mbfmu.model.mjcf.inertials import bounded, inertial_of
 from mbfmu.model.mjcf.joints import ModelJoint, joint_of
-from mbfmu.model.mjcf.poses import HERE, LONG, RigidPose, about, pose_of, stretched
+from mbfmu.model.mjcf.poses import LONG, pose_of, stretched
 from mbfmu.model.mjcf.settings import LIMITED, Settings, choice, flag_of
-from mbfmu.model.mjcf.solids import MassShare, merged
 from mbfmu.model.mjcf.unread import inside
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.rigid_pose import HERE, RigidPose, about
 from mbfmu.model.robot.robot import Visual
+from mbfmu.model.robot.solids import MassShare, merged
 from mbfmu.model.robot.tree import unlike
 from mbfmu.model.robot.xml import XmlElement
 

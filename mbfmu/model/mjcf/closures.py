@@ -9,10 +9,10 @@ from mbfmu.errors import ModelError, first_of
 from mbfmu.model.mjcf.bodies import MjcfBodies, body_named, joint_path, known, poses_of
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
-from mbfmu.model.mjcf.poses import RigidPose, turned
 from mbfmu.model.mjcf.settings import Settings, flag_of
 from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, check_path
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.rigid_pose import RigidPose, turned
 from mbfmu.model.robot.xml import XmlElement
 
 MOST = 5_000

@@ -10,11 +10,12 @@ from mbfmu.errors import MbfmuError, ModelError, UnknownNameError, ValueRangeErr
 from mbfmu.model.mjcf.builtin_meshes import BUILTIN, SHELLS, made
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.meshes import Triangles, read_mesh, solid_of
-from mbfmu.model.mjcf.poses import RigidPose, stretched, turn_of
+from mbfmu.model.mjcf.poses import stretched, turn_of
 from mbfmu.model.mjcf.settings import Settings, choice, flag_of
-from mbfmu.model.mjcf.solids import MassShare, box, capsule, cylinder, ellipsoid, sphere
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.rigid_pose import RigidPose
 from mbfmu.model.robot.robot import Array, Origin, Visual
+from mbfmu.model.robot.solids import MassShare, box, capsule, cylinder, ellipsoid, sphere
 from mbfmu.model.robot.xml import XmlElement
 
 TYPES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh", "sdf")

@@ -8,9 +8,9 @@ from mbfmu.errors import ModelError, ValueRangeError
 from mbfmu.model.mjcf.defaults import ORIENTATIONS
 from mbfmu.model.mjcf.poses import pose_of
 from mbfmu.model.mjcf.settings import Settings
-from mbfmu.model.mjcf.solids import MassShare
 from mbfmu.model.physical import inertia_matrix, unphysical
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.solids import MassShare
 from mbfmu.model.robot.xml import XmlElement
 
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from mbfmu.errors import AxisError, ModelError, ValueRangeError, nearest
 from mbfmu.model.mjcf.defaults import Defaults
-from mbfmu.model.mjcf.poses import SMALLEST, RigidPose
+from mbfmu.model.mjcf.poses import SMALLEST
 from mbfmu.model.mjcf.settings import LIMITED, Settings, choice
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.rigid_pose import RigidPose
 from mbfmu.model.robot.robot import Array
 from mbfmu.model.robot.xml import XmlElement
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from mbfmu.errors import ModelError
 from mbfmu.model.mjcf.joints import SIZES, ModelJoint
-from mbfmu.model.mjcf.poses import RigidPose, turned
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.rigid_pose import RigidPose, turned
 from mbfmu.model.robot.xml import XmlElement
 
 SAME = 1e-6

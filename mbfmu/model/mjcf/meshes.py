@@ -10,8 +10,8 @@ from scipy.spatial import ConvexHull, QhullError
 
 from mbfmu.errors import ModelFileError, ValueRangeError
 from mbfmu.model.mjcf.polygons import all_triangles
-from mbfmu.model.mjcf.solids import MassShare
 from mbfmu.model.robot.robot import Array
+from mbfmu.model.robot.solids import MassShare
 from mbfmu.model.source import read_bytes
 
 LARGEST = 200_000_000

@@ -19,7 +19,6 @@ from mbfmu.model.mjcf.eased import damped, mobility_at_references, stops_of
 from mbfmu.model.mjcf.effort_limits import SharedLimit, held
 from mbfmu.model.mjcf.geoms import meshes_of
 from mbfmu.model.mjcf.keyframe import Keyframe, check_mocap, keyframe_of
-from mbfmu.model.mjcf.poses import turned
 from mbfmu.model.mjcf.replicas import replicated
 from mbfmu.model.mjcf.settings import Settings, settings_of
 from mbfmu.model.mjcf.tendons import ROPE, SpatialTendon, Tendon, tendons_of
@@ -27,6 +26,7 @@ from mbfmu.model.mjcf.transmissions import Ends
 from mbfmu.model.mjcf.tree import robot_of
 from mbfmu.model.mjcf.unread import unread
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.rigid_pose import turned
 from mbfmu.model.robot.robot import Origin, Robot
 from mbfmu.model.robot.tree import eased, mended
 from mbfmu.model.robot_options import RobotOptions

@@ -12,9 +12,9 @@ from mbfmu.model.frame import Frame, Pose
 from mbfmu.model.mjcf.bodies import MjcfBodies, Site, known, poses_of
 from mbfmu.model.mjcf.defaults import Defaults
 from mbfmu.model.mjcf.joints import ModelJoint
-from mbfmu.model.mjcf.poses import RigidPose
 from mbfmu.model.mjcf.settings import Settings
 from mbfmu.model.robot.attributes import Attributes
+from mbfmu.model.robot.rigid_pose import RigidPose
 from mbfmu.model.robot.robot import Array
 from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.rope import Rope

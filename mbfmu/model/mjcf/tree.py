@@ -9,7 +9,7 @@ import numpy as np
 from mbfmu.model.mjcf.bodies import WORLD, MjcfBodies, ModelBody
 from mbfmu.model.mjcf.joints import ModelJoint
 from mbfmu.model.mjcf.keyframe import JointStart
-from mbfmu.model.mjcf.poses import HERE, RigidPose, about
+from mbfmu.model.robot.rigid_pose import HERE, RigidPose, about
 from mbfmu.model.robot.robot import Limit, Origin, Robot, RobotJoint, RobotLink
 from mbfmu.model.robot.tree import unlike
 from mbfmu.model.source import SourceText

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from mbfmu.errors import ModelError, ValueRangeError
-from mbfmu.model.mjcf.solids import MassShare, box, capsule, cylinder, ellipsoid, merged, sphere
 from mbfmu.model.physical import inertia_matrix
+from mbfmu.model.robot.solids import MassShare, box, capsule, cylinder, ellipsoid, merged, sphere
 from mbfmu.model.robot.xml import XmlElement
 from mbfmu.model.sdf.poses import Poses
 from mbfmu.model.sdf.texts import Texts

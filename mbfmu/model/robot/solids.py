@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbfmu.model.mjcf.poses import RigidPose
-from mbfmu.model.mjcf.principal import principal_axes
+from mbfmu.model.robot.principal import principal_axes
+from mbfmu.model.robot.rigid_pose import RigidPose
 from mbfmu.model.robot.robot import Array
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mbfmu.model.mjcf.poses import about
+from mbfmu.model.robot.rigid_pose import about
 from mbfmu.model.robot.robot import Array
 
 SMALLEST, CLOSE = 1e-14, 1e-12
