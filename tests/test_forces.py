@@ -731,6 +731,7 @@ def test_every_force_of_the_library_is_tested_here() -> None:
     elsewhere |= {"EffortLimit"}  # tests/test_frame_drives.py
     elsewhere |= {"BoxDrag", "EllipsoidFluid"}  # tests/test_rope.py; those before in test_combined_axes.py
     elsewhere |= {"CartesianSpringDamper", "PointGravity"}  # tests/test_axes_elements.py, test_modelica_bodies.py
+    elsewhere |= {"GravityField"}  # tests/test_third_frames.py
     elsewhere |= {"LongitudinalDrag", "PlanarTyre"}  # tests/test_planar_wheels.py
     found = {name: getattr(model, name) for name in model.__all__}
     kinds = {name: kind for name, kind in found.items() if isinstance(kind, type)}

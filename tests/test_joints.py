@@ -34,6 +34,7 @@ from mbfmu.model import (
     Joint,
     KnifeEdge,
     Planar,
+    PlanarTranslation,
     PlanarWheel,
     PointOnLine,
     Prismatic,
@@ -48,6 +49,7 @@ from mbfmu.model import (
     Spherical,
     System,
     Universal,
+    UprightWheel,
     World,
     connect,
 )
@@ -75,6 +77,7 @@ CARRYING: dict[str, tuple[Joint, bool, int]] = {
     "Spherical": (Spherical("joint"), False, 3),
     "Planar": (Planar("joint", n=UPRIGHT, n_x=CROSS), False, 3),
     "Planar, planar": (Planar("joint", n_x=(0.6, 0.8)), True, 3),
+    "PlanarTranslation": (PlanarTranslation("joint", n=UPRIGHT, n_x=CROSS), False, 2),
     "FreeMotion": (FreeMotion("joint"), False, 6),
     "FreeMotion, planar": (FreeMotion("joint"), True, 3),
     "Fixed": (Fixed("joint", r=(0.3, -0.2, 0.5)), False, 0),
@@ -94,6 +97,8 @@ OTHERS: dict[str, tuple[Joint, bool, int]] = {
     "Distance, planar": (Distance("joint", l=0.8), True, 2),
     "KnifeEdge": (KnifeEdge("joint", n=SIDE), False, 6),
     "KnifeEdge, planar": (KnifeEdge("joint", n=(0.6, 0.8)), True, 3),
+    "UprightWheel": (UprightWheel("joint", n_a=UPRIGHT, n=CROSS, radius=0.4), False, 6),
+    "UprightWheel, sideways": (UprightWheel("joint", n_a=SIDE, n=CROSS, radius=0.4, sideways=True), False, 6),
     "GearPair, planar": (GearPair("joint", r_a=0.2, r_b=0.3), True, 3),
     "GearPair, internal, planar": (GearPair("joint", r_a=0.2, r_b=0.3, internal=True), True, 3),
     "SlippingWheel, planar": (SlippingWheel("joint", n=(-0.6, 0.8), radius=0.4), True, 2),
@@ -103,6 +108,7 @@ ELSEWHERE = {"PlanarWheel", "WheelsetOnTrack"}
 """Joints that are tested in files of their own, as their equations hold near some poses, or in the world, only."""
 ROLLING = {
     "RollingDisk": 3, "RollingDisk, tilted": 3, "RollingSphere": 3, "KnifeEdge": 5, "KnifeEdge, planar": 2,
+    "UprightWheel": 4, "UprightWheel, sideways": 5,
     "GearPair, planar": 2, "GearPair, internal, planar": 2,
 }  # fmt: skip
 """Joints with equations of velocities: the freedoms that all their equations leave."""
@@ -735,6 +741,12 @@ def test_a_universal_joint_turns_its_shafts_by_hookes_law() -> None:
         (Screw("odd"), True, "'odd': a Screw joint needs a spatial system; in the plane use a Gear between"),
         (RollingDisk("odd"), True, "'odd': a RollingDisk joint needs a spatial system; in the plane use RollingWheel"),
         (RollingSphere("odd"), True, "'odd': a RollingSphere joint needs a spatial system; in the plane use RollingWh"),
+        (
+            PlanarTranslation("odd"),
+            True,
+            "'odd': a PlanarTranslation joint needs a spatial system; in the plane use Planar",
+        ),
+        (UprightWheel("odd"), True, "'odd': a UprightWheel joint needs a spatial system; in the plane use RollingWhe"),
         (RollingWheel("odd"), False, "'odd': a RollingWheel joint needs a planar system; in space use RollingDisk"),
         (PlanarWheel("odd"), False, "'odd': a PlanarWheel joint needs a planar system; in space use RollingDisk"),
         (GearPair("odd"), False, "'odd': a GearPair joint needs a planar system; in space use a Gear of two joints"),
@@ -761,6 +773,7 @@ def test_a_joint_in_a_system_it_cannot_work_in_is_refused_with_what_to_do(
     [
         (lambda: Planar("odd", n_x=(0.6, 0, 0.8)), AxisError, "odd.n_x.* is not perpendicular to odd.n"),
         (lambda: RollingDisk("odd", n=(0.6, 0.8, 0)), AxisError, "odd.n = .* is not perpendicular to odd.n_a"),
+        (lambda: PlanarTranslation("odd", n_x=(0, 0, 1)), AxisError, "odd.n_x.* is not perpendicular to odd.n"),
         (lambda: RollingSphere("odd", n_x=(0, 1, 0)), AxisError, "odd.n_x.* is not perpendicular to odd.n"),
         (lambda: Universal("odd", n_b=(-1, 0, 0)), AxisError, "odd.n_a and odd.n_b are parallel"),
         (lambda: Universal("odd", n_a=(0, 0, 0)), AxisError, "odd.n_a.* has no direction"),

@@ -2,9 +2,11 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import mbfmu
 from mbfmu.base.result import Result
@@ -228,3 +230,36 @@ def test_a_given_acceleration_moves_what_a_spring_hangs_on(tmp_path: Path) -> No
 def test_what_a_chain_cannot_have_is_one_clear_line(declared: str, connected: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(MbfmuError, match=said):
         moved(tmp_path, declared, connected, 1.0)
+
+
+@pytest.mark.parametrize(("kind", "phase"), [("Sine", 0.0), ("Cosine", math.pi / 2)])
+def test_a_filtered_motion_follows_its_source_as_the_filter_says(kind: str, phase: float, tmp_path: Path) -> None:
+    """``a = ((phi_ref - phi) w_crit - 1.3617 w) w_crit/0.6180``, from phi = phi_ref with the start of w."""
+    path = tmp_path / "Filtered.mo"
+    path.write_text(
+        f"""model Filtered
+  import Modelica.Mechanics.Rotational.*;
+  Sources.Position position(f_crit=5, w(start=0.4, fixed=true));
+  Components.Inertia wheel(J=2);
+  Modelica.Blocks.Sources.{kind} source(amplitude=2, f=1.5, phase=0.3, offset=0.2);
+equation
+  connect(source.y, position.phi_ref);
+  connect(position.flange, wheel.flange_a);
+end Filtered;
+""",
+        "utf-8",
+    )
+    found = mbfmu.simulate(path, 1.0, step=1e-3, error_samples=0)
+    crit = 10 * math.pi
+
+    def rates(t: float, x: Any) -> list[float]:
+        return [x[1], ((source(t) - x[0]) * crit - 1.3617 * x[1]) * crit / 0.6180]
+
+    def source(t: float) -> float:
+        return 0.2 + 2 * math.sin(3 * math.pi * t + 0.3 + phase)
+
+    solved = solve_ivp(rates, (0, 1), [source(0), 0.4], rtol=1e-10, atol=1e-11, t_eval=found["time"])
+    np.testing.assert_allclose(found["position.phi"], solved.y[0], atol=1e-7)
+    path.write_text(path.read_text("utf-8").replace("offset=0.2", "offset=0.2, startTime=1"), "utf-8")
+    with pytest.raises(MbfmuError, match="a filtered motion is read from Sine and Cosine that begin at startTime=0"):
+        mbfmu.load(path)

@@ -133,7 +133,7 @@ MISTAKES = {
             "WorldTorque torque;",
             "WorldTorque torque(resolveInFrame=Modelica.Mechanics.MultiBody.Types.ResolveInFrameB.frame_resolve);",
         ),
-        r"line 8: 'torque': resolveInFrame frame_resolve is not read; use world or frame_b",
+        r"line 8: 'torque\.frame_resolve' is connected to no frame",
     ),
     "formula": (
         CART.replace("Force force;", "Force force(f=2*push);").replace("  force.f = push;\n", ""),

@@ -117,8 +117,12 @@ def _chosen(dae: Dae, light: Sequence[Light]) -> tuple[list[int], list[float]]:
     lengths = np.zeros(dae.m + dae.k)
     for M, C in zip(masses, jacobians, strict=True):
         values, ways = np.linalg.eigh(scales[:, None] * M * scales)
-        if values.min() < -NEGATIVE:
-            raise MassError(light[0].reason)
+        if values[0] < -NEGATIVE:
+            least = int(np.abs(ways[:, 0]).argmax())
+            raise MassError(
+                f"the mass matrix is not positive along '{dae.coordinates[least]}': a body has a negative inertia there, "
+                "or less than the rotors that it carries have about their axes; give it more"
+            )
         C = C * scales
         length = np.linalg.norm(C, axis=1)
         lengths = np.maximum(lengths, length)

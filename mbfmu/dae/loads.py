@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import casadi as ca
@@ -140,7 +141,7 @@ class _Collection:
 
     def add_force(self, path: str, force: Force) -> None:
         """Add a force between frames."""
-        p, (a, b) = self.bodies.values[path], ends_of(self.bodies, path, force)
+        p, (a, b) = values_of(self.bodies, path, force), ends_of(self.bodies, path, force)
         self.potential += force.potential(p, a, b)
         pairs = [(expression(rate), expression(effort)) for rate, effort in force.efforts(p, a, b)]
         self._put_in[path] = sum((ca.dot(rate, effort) for rate, effort in pairs), ca.SX(0))
@@ -218,7 +219,8 @@ def _rates(bodies: Bodies) -> dict[str, SX]:
         names = component.states()
         if not names:
             continue
-        p, moving = bodies.values[path], _moving(bodies, path, component)
+        moving = _moving(bodies, path, component)
+        p = values_of(bodies, path, component) if isinstance(component, Force) else bodies.values[path]
         values = component.rates(p, *moving)  # type: ignore[attr-defined]
         if len(values) != len(names):
             raise ModelError(
@@ -273,6 +275,13 @@ def ends_of(bodies: Bodies, path: str, force: Force) -> tuple[Frame, Frame]:
         for frame in ("frame_a", "frame_b")
     )
     return a, b
+
+
+def values_of(bodies: Bodies, path: str, force: Force) -> Any:
+    """Return the quantities of a force, with its frames beside frame_a and frame_b by their names."""
+    p = bodies.values[path]
+    more = {name: bodies.frame_of(f"{path}.{name}") for name in force.frames if name not in {"frame_a", "frame_b"}}
+    return SimpleNamespace(**vars(p), **more) if more else p
 
 
 def axis_of(bodies: Bodies, path: str, force: AxisForce) -> JointEquations:

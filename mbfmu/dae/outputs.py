@@ -8,7 +8,7 @@ import casadi as ca
 
 from mbfmu.dae.bodies import Bodies, labels
 from mbfmu.dae.flexible import angular_momentum
-from mbfmu.dae.loads import Loads, ends_of
+from mbfmu.dae.loads import Loads, ends_of, values_of
 from mbfmu.dae.reactions import cut_wrenches, force_work, multipliers, outer_wrenches, wrench
 from mbfmu.dae.signals import Signal
 from mbfmu.model.component import Component
@@ -254,7 +254,9 @@ def _force_outputs(bodies: Bodies, table: "_Table", acting: Loads, a: SX) -> Non
             table.add(f"{path}.f", "1", "force along the combination of axes", acting.exerted[path], "output")
             works = not component.effort(p, ca.SX.sym("s"), ca.SX.sym("v")).is_zero()
         elif isinstance(component, Force):
-            kind = bodies.likeness(path, component)
+            p = values_of(bodies, path, component)
+            thrice = p is not bodies.values[path]  # a third frame decides too
+            kind = path if thrice else bodies.likeness(path, component)
             if kind not in known:
                 anywhere = _anywhere(bodies, component)
                 shown = (item for item in _exerted(component, p, *anywhere) if not expression(item.value).is_zero())

@@ -14,7 +14,7 @@ from typing import Any
 import casadi as ca
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.loads import Loads, ends_of
+from mbfmu.dae.loads import Loads, ends_of, values_of
 from mbfmu.model.forces import Force
 from mbfmu.model.frame import SX, Frame, expression
 from mbfmu.model.joints import Joint
@@ -122,7 +122,7 @@ def outer_wrenches(
     ]
     for path, force in bodies.mechanism.of(Force).items():
         ends = ends_of(bodies, path, force)
-        elements.append((path, force_work(force, bodies.values[path], *ends), *ends))
+        elements.append((path, force_work(force, values_of(bodies, path, force), *ends), *ends))
     wrenches = []
     for path, item, a, b in elements:
         for end, frame in enumerate((a, b)):

@@ -105,6 +105,7 @@ from mbfmu.model.forces import (
     Force,
     ForceBetween,
     FrameDrive,
+    GravityField,
     IntegratedCrankDrive,
     IntegratedDrive,
     IntegratedPoseDrive,
@@ -154,6 +155,7 @@ from mbfmu.model.joints import (
     JointCoordinate,
     KnifeEdge,
     Planar,
+    PlanarTranslation,
     PlanarWheel,
     PointOnLine,
     Prismatic,
@@ -165,6 +167,7 @@ from mbfmu.model.joints import (
     SlippingWheel,
     Spherical,
     Universal,
+    UprightWheel,
     WheelsetOnTrack,
 )
 from mbfmu.model.lagrangian import Coordinate, LagrangianSystem
@@ -173,6 +176,7 @@ from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, Inertia, MovingPart, Part, World
 from mbfmu.model.reeving import Reeving
 from mbfmu.model.rope import Rope
+from mbfmu.model.rotors import AxialInertia, CarriedRotor
 from mbfmu.model.sampled import Sampled
 from mbfmu.model.sensors import AbsoluteSensor, CutForce, Measured, RelativeSensor, Sensor
 from mbfmu.model.system import System
@@ -195,6 +199,7 @@ __all__ = [
     "AxesLaw",
     "AxesSpring",
     "AxesStop",
+    "AxialInertia",
     "AxisConstraint",
     "AxisContact",
     "AxisDryFriction",
@@ -224,6 +229,7 @@ __all__ = [
     "CapsuleOnLine",
     "CapsuleOnPlane",
     "CapsuleOnSphere",
+    "CarriedRotor",
     "CartesianFriction",
     "CartesianSpringDamper",
     "CircleOnCircle",
@@ -263,6 +269,7 @@ __all__ = [
     "Gap",
     "Gear",
     "GearPair",
+    "GravityField",
     "GuideFriction",
     "HydraulicCylinder",
     "Inertia",
@@ -298,6 +305,7 @@ __all__ = [
     "Part",
     "PinInHole",
     "Planar",
+    "PlanarTranslation",
     "PlanarTyre",
     "PlanarWheel",
     "PointGravity",
@@ -361,6 +369,7 @@ __all__ = [
     "TranslationalStop",
     "Tyre",
     "Universal",
+    "UprightWheel",
     "Value",
     "Vector",
     "WheelsetOnTrack",

@@ -19,6 +19,7 @@ from mbfmu.model.forces.frame_drives import (
     PoseDrive,
 )
 from mbfmu.model.forces.friction import AxisFriction, CartesianFriction, RotationalFriction, TranslationalFriction
+from mbfmu.model.forces.gravity_field import GravityField
 from mbfmu.model.forces.laws import AxesLaw, AxisLaw, AxisPotential
 from mbfmu.model.forces.limited import LimitedForce, LimitedTorque
 from mbfmu.model.forces.line import Damper, LineForce, Spring, SpringDamper
@@ -73,6 +74,7 @@ __all__ = [
     "Force",
     "ForceBetween",
     "FrameDrive",
+    "GravityField",
     "IntegratedCrankDrive",
     "IntegratedDrive",
     "IntegratedPoseDrive",

@@ -18,7 +18,8 @@ from mbfmu.model.sensors import Measured
 class Force(Component):
     """Base of forces between frame_a and frame_b: override `potential`, `efforts`, or both.
 
-    A force from outside overrides `frames` with frame_b alone; its frame `a` is then the world's.
+    A force from outside overrides `frames` with frame_b alone; its frame `a` is then the world's. Further frames are
+    `Frame` objects of `p`, by their names.
     """
 
     @property

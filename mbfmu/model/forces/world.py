@@ -10,8 +10,10 @@ from mbfmu.model.component import Input
 from mbfmu.model.forces.force import Force
 from mbfmu.model.frame import SX, Frame
 
-RESOLVED = ("world", "frame_b")
-BETWEEN = ("world", "frame_a", "frame_b")
+THIRD = "frame_resolve"
+"""Frame whose axes a force may be resolved in, beside the frames that it acts on."""
+RESOLVED = ("world", "frame_b", THIRD)
+BETWEEN = ("world", "frame_a", "frame_b", THIRD)
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,8 @@ class Resolved(Force):
     """Base of forces and torques that are inputs, resolved in one of some frames.
 
     Args:
-        resolve: the axes the input is resolved in, ``world`` or a frame.
+        resolve: the axes the input is resolved in, ``world`` or a frame; ``frame_resolve`` is a third one, on which
+            nothing acts.
     """
 
     resolve: str = "world"
@@ -32,9 +35,16 @@ class Resolved(Force):
                 f"{self.name}.resolve = {self.resolve!r} names no frame; {nearest(str(self.resolve), self.axes)}"
             )
 
-    def in_world(self, x: SX, a: Frame, b: Frame) -> SX:
+    @property
+    def frames(self) -> tuple[str, ...]:
+        return (*super().frames, THIRD) if self.resolve == THIRD else super().frames
+
+    def in_world(self, p: Any, x: SX, a: Frame, b: Frame) -> SX:
         """Return the input resolved in the world frame."""
-        return x if self.resolve == "world" or x.numel() == 1 else (a if self.resolve == "frame_a" else b).R @ x
+        if self.resolve == "world" or x.numel() == 1:
+            return x
+        frame: Frame = p.frame_resolve if self.resolve == THIRD else a if self.resolve == "frame_a" else b
+        return frame.R @ x
 
 
 @dataclass(frozen=True)
@@ -42,12 +52,12 @@ class External(Resolved):
     """Base of forces and torques on frame_b from outside.
 
     Args:
-        resolve: the axes the input is resolved in, ``world`` or ``frame_b``.
+        resolve: the axes the input is resolved in, ``world``, ``frame_b`` or ``frame_resolve``.
     """
 
     @property
     def frames(self) -> tuple[str, ...]:
-        return ("frame_b",)
+        return tuple(frame for frame in super().frames if frame != "frame_a")
 
 
 @dataclass(frozen=True)
@@ -55,14 +65,15 @@ class WorldForce(External):
     """A force on the origin of frame_b: the inputs ``f[1]`` and so on, N, with power ``f . v_b``.
 
     Args:
-        resolve: the axes the input is resolved in, ``world`` or ``frame_b`` (then it turns with the body).
+        resolve: the axes the input is resolved in, ``world``, ``frame_b`` (then it turns with the body) or
+            ``frame_resolve``, a third frame.
     """
 
     def inputs(self, planar: bool) -> tuple[Input, ...]:
         return (Input("f", "N", f"force on frame_b, resolved in {self.resolve}", 2 if planar else 3),)
 
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
-        return ((b.v_0, self.in_world(p.f, a, b)),)
+        return ((b.v_0, self.in_world(p, p.f, a, b)),)
 
 
 @dataclass(frozen=True)
@@ -70,14 +81,15 @@ class WorldTorque(External):
     """A torque on frame_b: the inputs ``t[1]`` to ``t[3]``, in the plane ``t``, N.m, with power ``t . w_b``.
 
     Args:
-        resolve: the axes the input is resolved in, ``world`` or ``frame_b`` (then it turns with the body).
+        resolve: the axes the input is resolved in, ``world``, ``frame_b`` (then it turns with the body) or
+            ``frame_resolve``, a third frame.
     """
 
     def inputs(self, planar: bool) -> tuple[Input, ...]:
         return (Input("t", "N.m", f"torque on frame_b, resolved in {self.resolve}", 1 if planar else 3),)
 
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
-        return ((b.w_0, self.in_world(p.t, a, b)),)
+        return ((b.w_0, self.in_world(p, p.t, a, b)),)
 
 
 @dataclass(frozen=True)
@@ -88,7 +100,8 @@ class ForceBetween(Resolved):
     the lever r from frame_a to frame_b.
 
     Args:
-        resolve: the axes the input is resolved in, ``world``, ``frame_a`` or ``frame_b``.
+        resolve: the axes the input is resolved in, ``world``, ``frame_a``, ``frame_b`` or a third frame,
+            ``frame_resolve``.
     """
 
     axes: ClassVar[tuple[str, ...]] = BETWEEN
@@ -99,7 +112,7 @@ class ForceBetween(Resolved):
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
         r = b.r_0 - a.r_0
         carried = a.w_0 * ca.vertcat(-r[1], r[0]) if p.planar else ca.cross(a.w_0, r)
-        return ((b.v_0 - a.v_0 - carried, self.in_world(p.f, a, b)),)
+        return ((b.v_0 - a.v_0 - carried, self.in_world(p, p.f, a, b)),)
 
 
 @dataclass(frozen=True)
@@ -109,7 +122,8 @@ class TorqueBetween(Resolved):
     Its reaction ``-t`` acts on frame_a.
 
     Args:
-        resolve: the axes the input is resolved in, ``world``, ``frame_a`` or ``frame_b``.
+        resolve: the axes the input is resolved in, ``world``, ``frame_a``, ``frame_b`` or a third frame,
+            ``frame_resolve``.
     """
 
     axes: ClassVar[tuple[str, ...]] = BETWEEN
@@ -118,4 +132,4 @@ class TorqueBetween(Resolved):
         return (Input("t", "N.m", f"torque on frame_b, resolved in {self.resolve}", 1 if planar else 3),)
 
     def efforts(self, p: Any, a: Frame, b: Frame) -> tuple[tuple[SX, SX], ...]:
-        return ((b.w_0 - a.w_0, self.in_world(p.t, a, b)),)
+        return ((b.w_0 - a.w_0, self.in_world(p, p.t, a, b)),)

@@ -9,6 +9,7 @@ from mbfmu.model.joints.gear_pair import GearPair
 from mbfmu.model.joints.joint import Joint, JointCoordinate, sliding, turning
 from mbfmu.model.joints.knife_edge import KnifeEdge
 from mbfmu.model.joints.planar import Planar
+from mbfmu.model.joints.planar_translation import PlanarTranslation
 from mbfmu.model.joints.planar_wheel import PlanarWheel
 from mbfmu.model.joints.point_on_line import PointOnLine
 from mbfmu.model.joints.prismatic import Prismatic
@@ -20,6 +21,7 @@ from mbfmu.model.joints.screw import Screw
 from mbfmu.model.joints.slipping_wheel import SlippingWheel
 from mbfmu.model.joints.spherical import Spherical
 from mbfmu.model.joints.universal import Universal
+from mbfmu.model.joints.upright_wheel import UprightWheel
 from mbfmu.model.joints.wheelset_on_track import WheelsetOnTrack
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "JointCoordinate",
     "KnifeEdge",
     "Planar",
+    "PlanarTranslation",
     "PlanarWheel",
     "PointOnLine",
     "Prismatic",
@@ -44,6 +47,7 @@ __all__ = [
     "SlippingWheel",
     "Spherical",
     "Universal",
+    "UprightWheel",
     "WheelsetOnTrack",
     "sliding",
     "turning",

@@ -216,10 +216,7 @@ def _constant_speed(e: ModelicaComponent) -> Value:
 
 
 def _position(e: ModelicaComponent) -> Value:
-    label = "phi_ref" if "Rotational" in e.kind else "s_ref"
-    if not e.flag("exact"):
-        raise ModelError(f"'{e.name}': a filtered motion is not read; write exact=true, with a smooth '{label}'")
-    return e.value(label)
+    return e.value("phi_ref" if "Rotational" in e.kind else "s_ref")
 
 
 def _accelerate(e: ModelicaComponent) -> Value:

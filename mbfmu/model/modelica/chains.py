@@ -5,8 +5,9 @@ of a joint of MultiBody, or of a joint that is made for the inertias there; wher
 a combination of others. Every element then acts along a combination of axes.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from mbfmu.errors import ModelError
@@ -18,12 +19,15 @@ from mbfmu.model.modelica.chain_elements import EDDY, adaptor_pairs, axis_of, ed
 from mbfmu.model.modelica.chain_laws import LAWS, LINKS, MASSES, MOTIONS, ON_MASSES, RIGID, Combination, losses
 from mbfmu.model.modelica.chain_starts import Known, Starts
 from mbfmu.model.modelica.elements import ModelicaComponent
+from mbfmu.model.modelica.filters import filtered
 from mbfmu.model.modelica.library import CLASSES
 from mbfmu.model.modelica.linear import LinearForm, added, inverse, times
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals
+from mbfmu.model.modelica.stubs import MADE_OF
 from mbfmu.model.modelica.values import path_of
 from mbfmu.model.parts import Body
+from mbfmu.model.rotors import CarriedRotor
 from mbfmu.model.system_data import Connection
 
 GROUND = ""
@@ -93,6 +97,7 @@ class Chains:
         across: direction of the motion of masses, normal to gravity; None in the plane.
         world: path of the frame that joints are made on.
         controlled: names of the elements whose force or torque depends on states, or on what moves elsewhere.
+        carried: housing and axis of each inertia of a rotor on a frame that moves.
     """
 
     def __init__(
@@ -105,9 +110,11 @@ class Chains:
         across: tuple[float, ...] | None,
         world: str,
         controlled: frozenset[str] = frozenset(),
+        carried: Mapping[str, tuple[str, tuple[float, ...]]] = MappingProxyType({}),
     ) -> None:
         self.signals, self.controlled = signals, controlled
         self.elements, self.ports, self.at, self.across, self.world = elements, ports, at, across, world
+        self.carried = carried
         self.made = Made()
         self.flanges = Shifted()
         self.axes: dict[str, tuple[str, Value]] = {}
@@ -185,7 +192,7 @@ class Chains:
             if root not in self.axes:
                 self.axes[root] = (path_of(name), times(-1.0, shift))
                 self.make_joint(element, kind)
-            elif kind in MASSES:
+            elif kind in MASSES and name not in self.carried:
                 self.add_mass(element, self.axes[root][0])
             if kind in MASSES:
                 self.starts.keep(element, self.coordinate(f"{name}.centre"))
@@ -224,6 +231,16 @@ class Chains:
         turns = "Rotational" in element.kind
         inertia: Value = element.value(MASSES[kind]) if kind in MASSES else 1.0
         joint: Any
+        path = path_of(element.name)
+        if element.name in self.carried:
+            housing, n = self.carried[element.name]
+            root, _ = self.flanges.root(f"{element.name}.centre")
+            for name in self.carried:  # rotors on one shaft stand on one frame
+                if name != element.name and self.flanges.root(f"{name}.centre")[0] == root:
+                    inertia = added(inertia, element.local(self.elements[name].full("J")))
+            self.made.joints[path] = CarriedRotor(leaf, J=inertia, n=n)
+            self.made.connections.append(Connection(f"{path_of(housing)}.frame_a", f"{path}.frame_a"))
+            return
         if self.across is None:
             joint = Revolute(leaf) if turns else Prismatic(leaf, n=(1.0, 0.0, 0.0))
         else:
@@ -234,7 +251,6 @@ class Chains:
             body = Body(f"{leaf}_body", m=0.0, I_33=inertia)
         else:
             body = Body(f"{leaf}_body", m=0.0, I_11=inertia, I_22=inertia, I_33=inertia)
-        path = path_of(element.name)
         self.made.joints[path] = joint
         self.made.components.append((scope, body))
         self.made.connections += [
@@ -364,7 +380,7 @@ class Chains:
             along = self.combination(element, self.ends(element))
             if along is None or along.ratios != (1.0,):
                 raise ModelError(f"'{element.name}' must move one flange relative to the ground")
-            formula = added(MOTIONS[kind](element), along.offset, -1.0)
+            formula = added(self.motion(element, kind), along.offset, -1.0)
             self.made.components.append(
                 (along.scope, AxisMotion(f"{along.name}_motion", joint=along.joints[0], s=formula))
             )
@@ -427,6 +443,18 @@ class Chains:
         self.starts.coupled.append(a.plus(b, times(-1.0, element.full("ratio"))))
         one, other = (self.within(scope, joint) for joint in joints)
         self.made.components.append((scope, lossy_gear(element, name, (one, other), (a.constant, b.constant))))
+
+    def motion(self, element: ModelicaComponent, kind: str) -> Value:
+        """Return the motion that an element gives its flange, as a formula of time."""
+        if kind != "Position" or element.flag("exact"):
+            return MOTIONS[kind](element)
+        port, _ = self.port(element)
+        for end in self.signals.sets.get(port, ()):
+            source = end.rpartition(".")[0]
+            if made_of := element.values.variables.get(f"{source}.{MADE_OF}"):
+                kind = made_of["binding"]["Literal"]["value"]["String"]
+                return filtered(element, "w" if "Rotational" in element.kind else "v", kind, source)
+        return filtered(element, "", "", "")
 
     @staticmethod
     def port(element: ModelicaComponent) -> tuple[str, str]:

@@ -26,7 +26,17 @@ from mbfmu.model.forces import (
     WorldTorque,
 )
 from mbfmu.model.forces.world import BETWEEN, RESOLVED
-from mbfmu.model.joints import Cylindrical, Distance, FreeMotion, Planar, Prismatic, Revolute, Spherical, Universal
+from mbfmu.model.joints import (
+    Cylindrical,
+    Distance,
+    FreeMotion,
+    Planar,
+    PlanarTranslation,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
 from mbfmu.model.modelica.library import HOUSING, MULTIBODY, SAME_AXIS
 from mbfmu.model.modelica.values import Values, joined, text
 from mbfmu.model.parts import Body, BodyShape, FixedRotation, FixedTranslation, World
@@ -107,6 +117,11 @@ class ModelicaComponent:
             if held:
                 made.append(self.local(entry))
             elif entry == 0.0:
+                made.append(None)
+            elif rate and any(fixed):
+                self.notices.append(
+                    f"'{self.name}.{label}' is left out where it is not fixed: it follows from the rest"
+                )
                 made.append(None)
             elif rate:
                 raise self.unfixed(label)
@@ -359,6 +374,8 @@ def _spring(e: ModelicaComponent, name: str) -> Component:
 
 def _resolved(e: ModelicaComponent, frames: tuple[str, ...] = RESOLVED) -> str:
     frame = e.full("resolveInFrame")
+    while frame in e.values.texts:  # the parameter of a class around it
+        frame = e.values.texts[frame]
     if frame not in frames:
         raise ModelError(f"'{e.name}': resolveInFrame {frame} is not read; use {' or '.join(frames)}")
     return str(frame)
@@ -378,13 +395,16 @@ CONSTRAINTS: dict[str, Callable[[ModelicaComponent, str], Component]] = {
 
 
 def _constraint(e: ModelicaComponent, name: str) -> Component:
-    """Return the joint with the same constraint: of a prismatic one, that of its direction which is not locked."""
+    """Return the joint with the same constraint: of a prismatic one, along the directions that are not locked."""
     kind = e.kind.rpartition(".")[2]
     free = [axis for axis in "xyz" if not e.flag(f"{axis}_locked")]
     if kind == "Prismatic" and len(free) == 1:
         return Prismatic(name, n=tuple(float(axis == free[0]) for axis in "xyz"))
+    if kind == "Prismatic" and len(free) == 2:
+        n, n_x = (tuple(float(axis == item) for axis in "xyz") for item in ({*"xyz"}.difference(free).pop(), free[0]))
+        return PlanarTranslation(name, n=n, n_x=n_x)
     if free or kind == "Prismatic":
-        how = "one direction free" if kind == "Prismatic" else "no direction free"
+        how = "one or two directions free" if kind == "Prismatic" else "no direction free"
         raise ModelError(f"'{e.name}': a constraint with {len(free)} free directions is not read, only with {how}")
     return CONSTRAINTS[kind](e, name)
 

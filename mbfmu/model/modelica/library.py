@@ -3,12 +3,17 @@
 from mbfmu.model.modelica import planar
 from mbfmu.model.modelica.interface import Class, states
 from mbfmu.model.modelica.one_dimensional import ONE_DIMENSIONAL
+from mbfmu.model.modelica.sensors import SENSORS
 
 MULTIBODY = "Modelica.Mechanics.MultiBody"
 HOUSING = f"{MULTIBODY}.Parts.Housing"
-"""Frame that a part of a drive train stands on, which must not move."""
+"""Frame that a part of a drive train stands on, with the axis of its torque."""
 SAME_AXIS = f"{MULTIBODY}.Joints.Internal.SameAxis"
 """Part of an assembly of joints that turns the axis of its revolute joints to where frame_b has it."""
+ROLLING = f"{MULTIBODY}.Joints.RollingWheel"
+LATERAL = f"{MULTIBODY}.Joints.Internal.RollingConstraintVerticalWheel"
+GROUNDED = {**planar.GROUNDED, ROLLING: "frame_a", LATERAL: "frame_a"}
+"""Frame that is frame_b of the component here, whose frame_a is the world's, by class."""
 SEEN = {
     "Boolean": (
         "animation animateSphere showMass enableAnimation animateWorld animateGravity animateGround "
@@ -91,6 +96,19 @@ SCALARS = "".join(f"parameter Boolean use_{name}=false; " for name in SWITCHES)
 SCALAR_STATES = states(
     " ".join(f"{name}_{index}" for name in ("r_rel_a", "v_rel_a", "angle", "angle_d", "w_rel_b") for index in (1, 2, 3))
 )
+VISUALIZERS = {
+    f"{MULTIBODY}.Visualizers.{name}": Class(declared, ("frame_a",), shows=True)
+    for name, declared in (
+        ("Torus", "parameter Real R=0.5; parameter Real r=0.1; parameter Real opening; parameter Boolean wireframe; "),
+        ("VoluminousWheel", "parameter Real rTire=0.25; parameter Real rRim=0.14; parameter Real rCurvature=0.3; "),
+        (
+            "PipeWithScalarField",
+            "parameter Real rOuter; parameter Real xsi[12]=fill(0.5,12); input Real T[12]; parameter Real T_min; "
+            "parameter Real T_max; parameter Integer n_colors; ",
+        ),
+    )
+}
+"""Bodies that are only shown."""
 THERMAL = {
     f"Modelica.Thermal.HeatTransfer.{name}": Class(
         declared, inputs=inputs, shows=True, heated=heated, states=states("T" if name.endswith("Capacitor") else "")
@@ -116,7 +134,7 @@ CLASSES = {
         "parameter Real defaultSpecularCoefficient=0.7; parameter Boolean driveTrainMechanics3D=true; ",
         ("frame_b",),
     ),
-    HOUSING: Class("", ("frame_a",)),
+    HOUSING: Class("parameter Real n[3]={1,0,0}; ", ("frame_a",)),
     f"{MULTIBODY}.Parts.Fixed": Class("parameter Real r[3]={0,0,0}; ", ("frame_b",)),
     f"{MULTIBODY}.Parts.FixedTranslation": Class("parameter Real r[3]; ", BOTH),
     f"{MULTIBODY}.Parts.FixedRotation": Class(
@@ -127,7 +145,7 @@ CLASSES = {
         BOTH,
     ),
     SAME_AXIS: Class("parameter Real n_a[3]; parameter Real n_b[3]; ", BOTH),
-    f"{MULTIBODY}.Parts.Body": Class(INERTIA + ABSOLUTE, ("frame_a",), *MOVING),
+    f"{MULTIBODY}.Parts.Body": Class(INERTIA + ABSOLUTE, ("frame_a",), *MOVING, outputs=("g_0[3]",)),
     f"{MULTIBODY}.Parts.BodyShape": Class("parameter Real r[3]; " + INERTIA + ABSOLUTE, BOTH, *MOVING),
     f"{MULTIBODY}.Parts.BodyBox": Class(
         SHAPE + "parameter Real widthDirection[3]={0,1,0}; parameter Real width=length/world.defaultWidthFraction; "
@@ -166,6 +184,8 @@ CLASSES = {
         states("s_x s_y phi v_x v_y w"),
         states("a_x a_y wd"),
     ),
+    ROLLING: Class("parameter Real radius; ", ("frame_a",), (*states("x y"), *states("angles der_angles", 3))),
+    LATERAL: Class("parameter Real radius; parameter Boolean lateralSlidingConstraint=true; ", ("frame_a",)),
     f"{MULTIBODY}.Joints.SphericalSpherical": Class(
         "parameter Real rodLength; parameter Real m=0; parameter Boolean computeRodLength=false; "
         "parameter Boolean kinematicConstraint=true; ",
@@ -198,7 +218,7 @@ CLASSES = {
     **{
         f"{MULTIBODY}.Forces.{name}": Class(
             f"parameter {MULTIBODY}.Types.ResolveInFrameAB resolveInFrame={MULTIBODY}.Types.ResolveInFrameAB.frame_b; ",
-            BOTH,
+            (*BOTH, "frame_resolve"),
             inputs=inputs,
         )
         for name, inputs in (
@@ -209,7 +229,7 @@ CLASSES = {
     **{
         f"{MULTIBODY}.Forces.World{name}": Class(
             f"parameter {MULTIBODY}.Types.ResolveInFrameB resolveInFrame={MULTIBODY}.Types.ResolveInFrameB.world; ",
-            ("frame_b",),
+            ("frame_b", "frame_resolve"),
             inputs=((name.lower(), 3, unit),),
         )
         for name, unit in (("Force", "N"), ("Torque", "N.m"))
@@ -217,6 +237,8 @@ CLASSES = {
     **ONE_DIMENSIONAL,
     **THERMAL,
     **planar.CLASSES,
+    **SENSORS,
+    **VISUALIZERS,
     f"{MULTIBODY}.Visualizers.FixedShape": Class("", ("frame_a",), shows=True),
     f"{MULTIBODY}.Visualizers.FixedFrame": Class(
         "parameter Boolean showLabels; parameter Real diameter; parameter Integer color_x[3]; "

@@ -72,7 +72,13 @@ def _sources(title: str, at: str, rate: str, effort: str, unit: str) -> dict[str
             **single,
         ),
         "ConstantSpeed": Class(f"{SUPPORT}parameter Real {rate}_fixed; ", states=states(at), **single),
-        "Position": Class(filtered, inputs=((f"{at}_ref", 1, ""),), **single),
+        "Position": Class(
+            filtered,
+            inputs=((f"{at}_ref", 1, ""),),
+            states=states(f"{at} {rate}"),
+            accelerations=states("a"),
+            **single,
+        ),
         "Speed": Class(filtered, inputs=((f"{rate}_ref", 1, ""),), states=states(at), **single),
         "Accelerate": Class(SUPPORT, inputs=(("a_ref", 1, ""),), states=states(f"{at} {rate}"), **single),
     }

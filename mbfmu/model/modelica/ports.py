@@ -27,7 +27,14 @@ class Ports:
         """Return whether a connector is a frame of a component of the library."""
         name, _, port = end.rpartition(".")
         item = CLASSES.get(self.kinds.get(name, ""), Class())
-        return port in item.frames and not item.shows
+        return port in item.frames and not item.shows and (port != "frame_resolve" or self.resolves(name))
+
+    def resolves(self, name: str) -> bool:
+        """Return whether a force is resolved in a third frame."""
+        frame = self.values.of(f"{name}.resolveInFrame")
+        while frame in self.values.texts:
+            frame = self.values.texts[frame]
+        return bool(frame == "frame_resolve")
 
     def is_axis(self, end: str) -> bool:
         """Return whether a connector is the axis of a joint."""
@@ -72,6 +79,19 @@ class Ports:
                 f"'{axes[0]}' and '{axes[1]}' are connected{through}, so that two joints move as one, which is not "
                 "read: connect each of them to a separate component"
             )
+
+    def refuse_loose(self, sets: list[list[str]]) -> None:
+        """Raise an error if a force is resolved in a third frame, and nothing is connected there."""
+        met = {end for group in sets if any(map(self.is_other_frame, group)) for end in group}
+        for name, kind in self.kinds.items():
+            end = f"{name}.frame_resolve"
+            if "frame_resolve" in CLASSES[kind].frames and self.is_frame(end) and end not in met:
+                self.at(name)
+                raise ModelError(f"'{end}' is connected to no frame: connect the frame whose axes are meant")
+
+    def is_other_frame(self, end: str) -> bool:
+        """Return whether a connector is a frame that parts or joints have."""
+        return self.is_frame(end) and not end.endswith(".frame_resolve")
 
     def held_at(self, end: str) -> float | None:
         """Return where a flange is held, rad or m: the support of a joint, or a fixed one; None if it is not."""

@@ -11,10 +11,11 @@ from typing import Any
 from mbfmu.errors import MbfmuError, ModelError
 from mbfmu.model.component import Component, Value
 from mbfmu.model.expression import Expression
-from mbfmu.model.forces import PointGravity, WorldTorque
+from mbfmu.model.forces import GravityField, PointGravity, WorldTorque
 from mbfmu.model.joints import FreeMotion, Joint
-from mbfmu.model.modelica import planar, planar_elements
+from mbfmu.model.modelica import planar, planar_elements, wheels
 from mbfmu.model.modelica.assemblies import StartPoses, measure, shortened
+from mbfmu.model.modelica.bearings import Bearings
 from mbfmu.model.modelica.chain_elements import EDDY
 from mbfmu.model.modelica.chains import KINDS, Chains
 from mbfmu.model.modelica.closing import guess_closed
@@ -23,21 +24,25 @@ from mbfmu.model.modelica.connections import connected, entries, equal, sets_of
 from mbfmu.model.modelica.controls import Controls
 from mbfmu.model.modelica.definitions import Definitions
 from mbfmu.model.modelica.elements import AXIS, ELEMENTS, ModelicaComponent
+from mbfmu.model.modelica.gravity_functions import gravity_field
 from mbfmu.model.modelica.interface import Class
-from mbfmu.model.modelica.library import CLASSES, HOUSING, MULTIBODY, REFUSED, UNUSED
+from mbfmu.model.modelica.library import CLASSES, GROUNDED, MULTIBODY, REFUSED, UNUSED
 from mbfmu.model.modelica.one_dimensional import ADAPTORS
 from mbfmu.model.modelica.planar_wheels import wheel
 from mbfmu.model.modelica.ports import Ports
 from mbfmu.model.modelica.signals import Signals, unlike
-from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG, THROUGH
+from mbfmu.model.modelica.starts import handed_down
+from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG
 from mbfmu.model.modelica.tables import refuse_tables
-from mbfmu.model.modelica.values import OF_FLANGE, Values, path_of
+from mbfmu.model.modelica.values import Values, path_of
 from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, FixedTranslation, World
 from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.system import System
 from mbfmu.model.system_data import Connection, Subsystem
 
+MADE = {**ELEMENTS, **planar_elements.ELEMENTS, **wheels.ELEMENTS}
+"""Function that makes the component, by the path of its class."""
 BODY = re.compile(r"\.Parts\.(Body\w*|PointMass)$")
 """Paths of the classes that have mass."""
 LARGEST = 1_000_000
@@ -127,8 +132,9 @@ class _Flat:
         required = frozenset(
             f"{name}.{label}" for name, kind in self.kinds.items() for label in CLASSES[kind].parameters
         )
-        self.values = Values(self.variables, required, flat["functions"])
         self.definitions = Definitions(flat, self.stubs)
+        self.variables = handed_down(self.variables, self.definitions, self.made_of, self.kinds)
+        self.values = Values(self.variables, required, flat["functions"])
         self.values.defined = self.definitions.of
         self.values.moves, self.values.rate_of = self.moves, self.definitions.rates.get
         self.ports = Ports(self.kinds, self.values, self.at)
@@ -167,8 +173,9 @@ class _Flat:
         )
         sets = connected(self.flat, [(f"{key}.{a}", f"{key}.{b}") for key, (a, b) in rigid])
         self.ports.refuse(sets)
+        self.ports.refuse_loose(sets)
         self.refuse_accelerations()
-        self.refuse_moving_housings(sets, world)
+        carried = self.bearings(sets, world).carried()
         self.report_unused()
         # what the pose at the start decides
         if not alone:
@@ -183,7 +190,7 @@ class _Flat:
         fixed = self.components(world, joined)
         if alone:
             self.scope("").components.insert(0, World(world, g=0.0))
-        fixed += self.chain(world, in_plane)
+        fixed += self.chain(world, in_plane, carried)
         fixed += self.attract(world)
         self.parameters()
         # connections: of what is fixed, of what floats, and along each set from its first frame
@@ -248,7 +255,7 @@ class _Flat:
             if kind in AXIS:
                 self.axis(element, joined)
                 continue
-            if kind == f"{MULTIBODY}.Parts.Fixed" or kind in planar.GROUNDED:
+            if kind == f"{MULTIBODY}.Parts.Fixed" or kind in GROUNDED:
                 connections.append(Connection(f"{path_of(world)}.frame_b", f"{path_of(key)}.frame_a"))
             element.scope = scope
             near = (end.rpartition(".")[0] for end in joined.get(f"{key}.frame_a", ()))
@@ -256,7 +263,7 @@ class _Flat:
             if kind.startswith(planar.WHEELS):
                 connections += self.wheel(element, f"{path_of(world)}.frame_b", joined)
                 continue
-            made = (ELEMENTS | planar_elements.ELEMENTS)[kind](element, leaf)
+            made = MADE[kind](element, leaf)
             self.scope(scope).components.append(made)
             self.drive(element, made)
         return connections
@@ -329,12 +336,13 @@ class _Flat:
         """Return whether a set of flanges is held at 0."""
         return {0.0} == {item for end in group if (item := self.ports.held_at(end)) is not None}
 
-    def chain(self, world: str, planar: bool) -> list[Connection]:
+    def chain(self, world: str, planar: bool, carried: dict[str, tuple[str, tuple[float, ...]]]) -> list[Connection]:
         """Make the joints, couplings and forces of chains, and return the connections of the joints.
 
         Args:
             world: name of the world.
             planar: whether there is nothing but chains, which are then in the plane.
+            carried: housing and axis of each inertia of a rotor on a frame that moves.
         """
         if not self.chained:
             return []
@@ -349,7 +357,7 @@ class _Flat:
             across = across_of(n)
         chains = Chains(
             elements, self.ports, self.signals, connected(self.flat, []), self.at, across,
-            f"{path_of(world)}.frame_b", self.controlled,
+            f"{path_of(world)}.frame_b", self.controlled, carried,
         )  # fmt: skip
         made = chains.build()
         self.controls.along = chains.along
@@ -363,23 +371,29 @@ class _Flat:
 
     def attract(self, world: str) -> list[Connection]:
         """Make what attracts each mass, if the world has the gravity of a point, and return its connections."""
-        field = self.kinds.get(world) == f"{MULTIBODY}.World"
-        if not field or self.values.of(f"{world}.gravityType") != "PointGravity":
+        if self.kinds.get(world) != f"{MULTIBODY}.World":
+            return []
+        field = gravity_field(self.flat, self.values, world)
+        if field is None and self.values.of(f"{world}.gravityType") != "PointGravity":
             return []
         connections, mu = [], self.values.number(self.values.of(f"{world}.mu"))
+        laws = dict(zip(("g_x", "g_y", "g_z"), field or (), strict=False))
+        top = self.scopes[""].components
+        top[:] = [replace(item, g=0.0) if isinstance(item, World) else item for item in top]
         for scope, here in list(self.scopes.items()):
             for item in [item for item in here.components if isinstance(item, Body)]:
                 home, name = f"{scope}.{item.name}".lstrip("."), f"{item.name}_attracted"
                 centre = FixedTranslation(f"{item.name}_centre", r=item.r_CM)
-                here.components += [
-                    centre,
-                    PointGravity(name, mu=mu, m=item.m),
-                ]
+                here.components.append(centre)
                 connections += [
                     Connection(f"{home}.frame_a", f"{home}_centre.frame_a"),
                     Connection(f"{home}_centre.frame_b", f"{home}_attracted.frame_b"),
-                    Connection(f"{path_of(world)}.frame_b", f"{home}_attracted.frame_a"),
                 ]
+                if field is None:
+                    here.components.append(PointGravity(name, mu=mu, m=item.m))
+                    connections.append(Connection(f"{path_of(world)}.frame_b", f"{home}_attracted.frame_a"))
+                else:
+                    here.components.append(GravityField(name, m=item.m, **laws))
         return connections
 
     def parameters(self) -> None:
@@ -464,7 +478,9 @@ class _Flat:
             known = isinstance(item["origin"], dict) and set(item["origin"]) & {
                 "Connection", "FlowSum", "UnconnectedFlow"
             }  # fmt: skip
-            inside = stated and stated["component"] in self.stubs
+            # a template repeats equations that stand elsewhere one by one
+            owned = self.stubs | (self.made_of.keys() if "template" in item else set())
+            inside = stated and stated["component"] in owned
             if not known and not inside and not self.definitions.reads(item) and not self.signals.is_read(equal(item)):
                 where = (stated or {}).get("component") or "the model"
                 spot = re.search(r"^\s*equation\b", self.code, re.MULTILINE)
@@ -475,12 +491,11 @@ class _Flat:
                 )
         for name, item in self.variables.items():
             inner = self.owner(name)
-            leaf = name.rpartition(".")[2]
             if (
                 item["variability"] == "Empty"
+                and item["binding"] is None
                 and inner is None
-                and leaf not in {ACROSS, THROUGH}
-                and not OF_FLANGE.search(name)
+                and f"{name.rpartition('.')[0]}.{ACROSS}" not in self.variables
                 and not any(self.is_of_adaptor(end) for end in self.signals.sets.get(name, ()))
                 and not self.signals.is_signal(name)
                 and not any(map(self.definitions.is_known, entries(self.flat, name)))
@@ -512,23 +527,21 @@ class _Flat:
                     f"positions and rates: leave '{how}' out there"
                 )
 
-    def refuse_moving_housings(self, sets: list[list[str]], world: str) -> None:
-        """Raise an error if a rotor or mounting stands on a frame that can move: its torques would act there."""
-        still = {world, *(name for name, kind in self.kinds.items() if kind == f"{MULTIBODY}.Parts.Fixed")}
-        carried = {name for name, kind in self.kinds.items() if kind == HOUSING or ".Parts.FixedT" in kind}
-        carried |= {name for name, kind in self.kinds.items() if ".Parts.FixedR" in kind}
-        groups = [{end.rpartition(".")[0] for end in group if self.ports.is_frame(end)} for group in sets]
-        before = 0
-        while len(still) > before:
-            before = len(still)
-            still |= {name for names in groups if names & still for name in names & carried}
-        for name in sorted(carried - still):
-            if self.kinds[name] == HOUSING:
-                owner = name.rpartition(".")[0]
-                self.at(owner)
-                raise ModelError(
-                    f"'{owner}' stands on a frame that moves, which is not read: connect it to a fixed frame"
-                )
+    def bearings(self, sets: list[list[str]], world: str) -> Bearings:
+        """Return what carries the torques of drive trains.
+
+        Raises:
+            ModelError: it is not the frame of the rotor that they act on.
+        """
+        every = self.elements()
+        parts = {key: item for key, item in every.items() if CLASSES[item.kind].frames}
+        frames = [[end for end in group if self.ports.is_frame(end)] for group in sets]
+        elements = {key: item for key, item in every.items() if item.kind in KINDS and not CLASSES[item.kind].shows}
+        bearings = Bearings(parts, elements, frames, connected(self.flat, []), world)
+        if bearings.moving:
+            self.at(min(bearings.moving).rpartition(".")[0])
+            bearings.check()
+        return bearings
 
     def floating(self, sets: list[list[str]], world: str) -> list[list[str]]:
         """Return the groups of bodies and joints that do not hang on the world; each begins with a body."""
@@ -538,7 +551,7 @@ class _Flat:
             for name in names:
                 near[name] |= names
         for name in near:
-            if self.kinds[name] == f"{MULTIBODY}.Parts.Fixed" or self.kinds[name] in planar.GROUNDED:
+            if self.kinds[name] == f"{MULTIBODY}.Parts.Fixed" or self.kinds[name] in GROUNDED:
                 near[world].add(name)
         groups: list[list[str]] = []
         seen: set[str] = set()
@@ -564,7 +577,7 @@ class _Flat:
         name, _, port = end.rpartition(".")
         if placed := planar.PLACED.get(self.kinds[name]):
             return f"{path_of(name)}{'_' if '.' in placed else '.'}{placed}"
-        return f"{path_of(name)}.{'frame_b' if planar.GROUNDED.get(self.kinds[name]) == port else port}"
+        return f"{path_of(name)}.{'frame_b' if GROUNDED.get(self.kinds[name]) == port else port}"
 
     def refuse_starts(self) -> None:
         """Raise an error if a class that consists of others has a start value other than 0 that is fixed."""

@@ -5,8 +5,9 @@ component in the flat model.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from mbfmu.model.modelica import planar
 from mbfmu.model.modelica.interface import Class
@@ -18,6 +19,8 @@ MADE_OF = "mbfmu_made_of"
 """Constant that holds the path of each class of `WRITTEN`, which consists of other classes or of equations."""
 ACROSS, THROUGH = "mbfmu_e", "mbfmu_f"
 """Variables of every connector of frames or flanges."""
+FRAMES = "Frame_a Frame_b Frame"
+"""Connectors of frames."""
 UNITS = {
     "Length": "m", "Distance": "m", "Position": "m", "Radius": "m", "Diameter": "m", "Height": "m", "Breadth": "m",
     "Thickness": "m", "Mass": "kg", "Density": "kg/m3", "Inertia": "kg.m2", "MomentOfInertia": "kg.m2", "Angle": "rad",
@@ -41,24 +44,54 @@ ICONS = {
 """Classes of Modelica.Icons without content, by their kind."""
 
 
-def _connector(name: str) -> str:
-    return f"connector {name} Real {ACROSS}; flow Real {THROUGH}; end {name};"
+FIELD = (
+    f"replaceable function gravityAcceleration = {MULTIBODY}.Forces.Internal.standardGravityAcceleration constrainedby "
+    f"{MULTIBODY}.Interfaces.partialGravityAcceleration; Real mbfmu_g[3];"
+)
+"""Function of a world that a model may give itself, and what it returns."""
+OF_FIELD = (
+    "partial function partialGravityAcceleration input Real r[3]; output Real gravity[3]; "
+    "end partialGravityAcceleration; "
+    "partial function partialSurfaceCharacteristic input Integer nu; input Integer nv; "
+    "input Boolean multiColoredSurface=false; output Real X[nu,nv]; output Real Y[nu,nv]; output Real Z[nu,nv]; "
+    "output Real C[if multiColoredSurface then nu else 0,if multiColoredSurface then nv else 0,3]; "
+    "end partialSurfaceCharacteristic;"
+)
+"""Interfaces of functions that models may give."""
+Visible: TypeAlias = Mapping[str, tuple[tuple[str, str, int], ...]]
+"""Variables of connectors, each across and through them, and their sizes, by domain; "" is that of frames."""
+VISIBLE: Visible = {
+    "Rotational": (("phi", "tau", 1),),
+    "Translational": (("s", "f", 1),),
+    "": (("r_0", "f", 3), ("mbfmu_w", "t", 3)),
+}
+"""Those that a user's text may name."""
+NAMES_FRAME = re.compile(r"\bframe\w*\s*\.\s*(?:r_0|f|t)\b", re.ASCII)
+"""Such a variable of a frame in a text: frames have them only where one stands, as they are many."""
+
+
+def _connectors(names: str, pairs: Iterable[tuple[str, str, int]] = ()) -> str:
+    """Return connectors with pairs of variables, each across and through them, and their sizes."""
+    more = " ".join(
+        f"Real {across}{f'[{size}]' if size > 1 else ''}; flow Real {through}{f'[{size}]' if size > 1 else ''};"
+        for across, through, size in ((ACROSS, THROUGH, 1), *pairs)
+    )
+    return " ".join(f"connector {name} {more} end {name};" for name in names.split())
+
+
+def _joined(ends: Sequence[str], pairs: Iterable[tuple[str, str, int]]) -> Iterator[str]:
+    """Yield the equations of connectors of one component: what is across them is equal, what goes through balanced."""
+    a, *others = ends
+    for across, through, size in pairs:
+        zero = f"zeros({size})" if size > 1 else "0"
+        yield from (f"{a}.{across}={other}.{across};" for other in others)
+        yield f"{'+'.join(f'{end}.{through}' for end in ends)}={zero};" if others else f"{a}.{across}={zero};"
 
 
 ALPHA = {"Zero": 0.0, "Aluminium": 4.0e-3, "Brass": 1.1e-3, "Bronze": 0.8e-3, "Copper": 3.92e-3}
 """Temperature coefficients of resistances at 20 degrees Celsius, 1/K, by the names of Modelica.Electrical."""
 FUNCTIONS = "sin cos tan asin acos atan sinh cosh tanh exp log"
 """Functions of Modelica.Math that are read."""
-
-SHOWN = {"Rotational": ("phi", "tau"), "Translational": ("s", "f")}
-"""Coordinate and torque or force of the flanges of each domain, which a user's own variables may show."""
-
-
-def _flanges(domain: str) -> str:
-    at, effort = SHOWN[domain]
-    made = _connector("Flange_a") + _connector("Flange_b")
-    return made.replace(f"flow Real {THROUGH};", f"flow Real {THROUGH}; Real {at}; flow Real {effort};")
-
 
 CONTENTS = {
     "Modelica": "import Modelica.Units.SI;",
@@ -91,6 +124,10 @@ CONTENTS = {
         for name in FUNCTIONS.split()
     ),
     "Modelica.Blocks.Icons": "partial block Block end Block;",
+    f"{MULTIBODY}.Forces.Internal": (
+        f"function standardGravityAcceleration extends {MULTIBODY}.Interfaces.partialGravityAcceleration; "
+        "algorithm gravity := {0,0,0}; end standardGravityAcceleration;"
+    ),
     "Modelica.Blocks.Interfaces": "connector RealInput = input Real; connector RealOutput = output Real;",
     "Modelica.Blocks.Types": (
         "type Init = enumeration(NoInit, SteadyState, InitialState, InitialOutput); "
@@ -99,13 +136,11 @@ CONTENTS = {
         "MonotoneContinuousDerivative1, MonotoneContinuousDerivative2, ModifiedContinuousDerivative); "
         "type Extrapolation = enumeration(HoldLastPoint, LastTwoPoints, Periodic, NoExtrapolation);"
     ),
-    "Modelica.Thermal.HeatTransfer.Interfaces": _connector("HeatPort_a") + _connector("HeatPort_b"),
-    "Modelica.Mechanics.Rotational.Interfaces": _flanges("Rotational"),
-    "Modelica.Mechanics.Translational.Interfaces": _flanges("Translational"),
+    "Modelica.Thermal.HeatTransfer.Interfaces": _connectors("HeatPort_a HeatPort_b"),
     MULTIBODY: "import Cv = Modelica.Units.Conversions; import C = Modelica.Constants;",
-    f"{MULTIBODY}.Interfaces": " ".join(map(_connector, ("Frame_a", "Frame_b", "Frame"))),
+    f"{MULTIBODY}.Frames": "",
     planar.LIBRARY: "import Modelica.Units.SI; import MB = Modelica.Mechanics.MultiBody; ",
-    f"{planar.LIBRARY}.Interfaces": " ".join(map(_connector, ("Frame_a", "Frame_b", "Frame"))),
+    f"{planar.LIBRARY}.Interfaces": _connectors(FRAMES),
     f"{MULTIBODY}.Types": (
         "type GravityTypes = enumeration(NoGravity, UniformGravity, PointGravity); "
         "type RotationTypes = enumeration(RotationAxis, TwoAxesVectors, PlanarRotationSequence); "
@@ -154,49 +189,56 @@ WRITTEN = _written()
 
 def _words(text: str) -> set[str]:
     """Return the words of a text, and of the classes of `WRITTEN` that it names, and so on."""
-    named = {path.rpartition(".")[2]: body for path, body in WRITTEN.items()}
+    named = [(path.rpartition(".")[2], body) for path, body in WRITTEN.items()]
     words, before = {"World", *re.findall(r"\w+", text)}, 0
     while len(words) > before:
         before = len(words)
-        words.update(*(re.findall(r"\w+", body) for name, body in named.items() if name in words))
+        words.update(*(re.findall(r"\w+", body) for name, body in named if name in words))
     return words
 
 
-def _class(path: str, item: Class, words: set[str]) -> str:
+def _class(path: str, item: Class, words: set[str], seen: Visible) -> str:
+    """Return a class as text.
+
+    Args:
+        path: its path.
+        item: what it declares.
+        words: the words of the text that it is for.
+        seen: variables of its connectors that this text may name, by domain.
+    """
     name = path.rpartition(".")[2]
     domain = item.axis or "".join(path.split(".")[2:3])
     interfaces = f"{planar.LIBRARY if path.startswith(planar.LIBRARY) else MULTIBODY}.Interfaces"
     ports = [f"{interfaces}.Frame_{'b' if frame[-1] == 'b' else 'a'} {frame};" for frame in item.frames]
     ports += [f"{item.domain(path, flange)}.Interfaces.Flange_a {flange};" for flange in item.flanges]
     ports += [f"Modelica.Thermal.HeatTransfer.Interfaces.HeatPort_a {port};" for port in item.heated]
-    a, *b = *item.frames, *item.flanges, *item.heated
-    equations = [f"{a}.{ACROSS}={other}.{ACROSS};" for other in b]
-    equations.append(f"{'+'.join(f'{end}.{THROUGH}' for end in (a, *b))}=0;" if b else f"{a}.{ACROSS}=0;")
-    sides = [(flange, *SHOWN[item.domain(path, flange).rpartition(".")[2]]) for flange in item.flanges]
-    if sides:
-        first = f"{sides[0][0]}.{sides[0][1]}"
-        equations += [f"{first}={flange}.{at};" for flange, at, _ in sides[1:]]
-        efforts = "+".join(f"{flange}.{effort}" for flange, _, effort in sides)
-        equations.append(f"{efforts}=0;" if sides[1:] else f"{first}=0;")
+    base = ((ACROSS, THROUGH, 1),)
+    equations = [*_joined((*item.frames, *item.flanges, *item.heated), base)]
+    for key in seen:
+        ends = [end for end in item.flanges if item.domain(path, end).endswith(f".{key}")]
+        ends = [*item.frames] if not key and path.startswith(MULTIBODY) else ends
+        equations += _joined(ends, seen[key]) if ends else ()
     if item.axis:
         ports += [
             f"Modelica.Mechanics.{domain}.Interfaces.Flange_a {flange} if {item.axis_switch};"
             for flange in (item.axis_port, "support")
         ]
-        pairs = ((ACROSS, THROUGH), SHOWN[item.axis])
-        held = " ".join(f"{item.axis_port}.{e}=support.{e}; {item.axis_port}.{f}+support.{f}=0;" for e, f in pairs)
-        equations.append(f"if {item.axis_switch} then {held} end if;")
+        inside = " ".join(_joined((item.axis_port, "support"), (*base, *seen[domain])))
+        equations.append(f"if {item.axis_switch} then {inside} end if;")
     if item.support:
         ports.append(f"Modelica.Mechanics.{domain}.Interfaces.Flange_b support if useSupport;")
-        equations.append(f"if useSupport then support.{ACROSS}=0; support.{SHOWN[domain][0]}=0; end if;")
+        inside = " ".join(_joined(("support",), (*base, *seen[domain])))
+        equations.append(f"if useSupport then {inside} end if;")
     if item.heats and "useHeatPort" in words:
         ports.append("Modelica.Thermal.HeatTransfer.Interfaces.HeatPort_a heatPort if useHeatPort;")
         equations.append(f"if useHeatPort then heatPort.{ACROSS}=0; end if;")
     switched = dict(item.switched)
     there = {port: f" if {switched[port]}" if port in switched else "" for port in (*item.outputs, *switched)}
     for port in item.outputs:
+        output, _, bracket = port.partition("[")
+        zero = f"{output}={f'zeros({bracket[:-1]})' if bracket else '0'};"
         ports.append(f"Modelica.Blocks.Interfaces.RealOutput {port}{there[port]};")
-        equations.append(f"if {switched[port]} then {port}=0; end if;" if port in switched else f"{port}=0;")
+        equations.append(f"if {switched[port]} then {zero} end if;" if port in switched else zero)
     for port, size, _ in item.inputs:
         many = f"[{size}]" if size > 1 else ""
         ports.append(f"Modelica.Blocks.Interfaces.RealInput {port}{many}{there.get(port, '')};")
@@ -224,18 +266,27 @@ def whole(text: str, within: str, beside: Mapping[str, str] | None = None) -> st
         within: path of the package that it stands in; empty: it stands outside of all.
         beside: texts of other classes of that package, by full name.
     """
+    mine = " ".join((text, *(beside or {}).values()))
+    seen = {key: pairs if key or NAMES_FRAME.search(mine) else () for key, pairs in VISIBLE.items()}
     rooms = {path: [content] for path, content in CONTENTS.items()}
+    rooms[f"{MULTIBODY}.Interfaces"] = [_connectors(FRAMES, seen[""]), OF_FIELD]
+    for domain in filter(None, VISIBLE):
+        rooms[f"Modelica.Mechanics.{domain}.Interfaces"] = [_connectors("Flange_a Flange_b", seen[domain])]
     for path in (*CLASSES, *WRITTEN):
         rooms.setdefault(path.rpartition(".")[0], [])
     for path, content in (beside or {}).items():
         rooms.setdefault(path.rpartition(".")[0], []).append(content)
-    words = _words(" ".join((text, *(beside or {}).values())))
+    words = _words(mine)
     for path in (*CLASSES, *WRITTEN):
-        if (name := path.rpartition(".")[2]) in words:
-            content = (
-                _written_class(name, WRITTEN[path], words) if path in WRITTEN else _class(path, CLASSES[path], words)
-            )
-            rooms.setdefault(path.rpartition(".")[0], []).append(content)
+        name = path.rpartition(".")[2]
+        if name not in words:
+            continue
+        content = (
+            _written_class(name, WRITTEN[path], words) if path in WRITTEN else _class(path, CLASSES[path], words, seen)
+        )
+        if path == f"{MULTIBODY}.World" and "gravityAcceleration" in words:
+            content = content.replace(" equation ", f" {FIELD} equation mbfmu_g=gravityAcceleration({{0,0,0}}); ", 1)
+        rooms.setdefault(path.rpartition(".")[0], []).append(content)
     rooms["Modelica.SIunits"] = [*rooms["Modelica.Units.SI"]]
     rooms.setdefault(within, []).insert(0, text)
 

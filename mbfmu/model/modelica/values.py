@@ -30,9 +30,6 @@ CALLS = {"Sqrt": "sqrt", "Exp": "exp", "Log": "log", "Abs": "abs", "Sin": "sin",
          "Asin": "asin", "Acos": "acos", "Atan": "atan", "Atan2": "atan2", "Tanh": "tanh", "Min": "min", "Max": "max",
          "Floor": "floor", "Sign": "sign"}  # fmt: skip
 
-OF_FLANGE = re.compile(r"\.(flange\w*|support|axis|bearing)\.(phi|tau|s|f)$")
-"""Names of the coordinates, torques and forces of flanges."""
-
 
 def path_of(name: str) -> str:
     """Return the name of a variable without brackets: ``arm[2].L`` is ``arm_2.L``."""
