@@ -1,6 +1,7 @@
 """Massless parts that constraints hold: the equations are those of the mechanism without them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import casadi as ca
@@ -15,6 +16,7 @@ from mbfmu.model import (
     AxisMotion,
     Body,
     BodyShape,
+    CarriedRotor,
     Component,
     Distance,
     FixedTranslation,
@@ -96,6 +98,24 @@ def test_massless_rods_are_distances_to_the_order_of_the_stepper(stepper: str, c
     coarse, fine = (apart(on_rods(), at_distances(), stepper, step, coordinates) for step in (0.004, 0.001))
     assert 0 < fine < 1e-5
     assert coarse / fine == pytest.approx(16, rel=0.2)
+
+
+def test_massless_rods_in_two_planar_loops_in_space_move_as_in_the_plane() -> None:
+    """Constraints across the plane have no entries, in the first loop before the rows of the second."""
+    flat = on_rods()
+    parts: list[Component] = []
+    pairs: list[tuple[str, str]] = []
+    for loop in ("one", "two"):
+        for item in flat.components[1:]:
+            raised = {name: (*getattr(item, name), 0.0) for name in ("r", "r_CM") if hasattr(item, name)}
+            parts.append(replace(item, name=f"{loop}_{item.name}", **raised))
+        named = {"world.frame_b": "world.frame_b"}
+        pairs += [(named.get(a, f"{loop}_{a}"), named.get(b, f"{loop}_{b}")) for a, b in flat.connections]
+    mine = mbfmu.simulate(built(parts, pairs, planar=False), 0.4, step=0.002, stepper="radau", coordinates="joint")
+    other = mbfmu.simulate(flat, 0.4, step=0.002, stepper="radau")
+    for loop in ("one", "two"):
+        for name in PLACED[:2]:
+            np.testing.assert_allclose(mine[f"{loop}_{name}"], other[name], rtol=0, atol=1e-9)
 
 
 def test_rods_move_as_massless_ones_the_lighter_they_are() -> None:
@@ -295,6 +315,21 @@ def test_an_impact_on_a_massless_rod_is_the_limit_of_light_ones() -> None:
     assert light["energy.total"][0] - light["energy.total"][-1] == pytest.approx(lost, rel=1e-3)
     for name in PLACED:
         assert light[name][-1] == pytest.approx(exact[name][-1], abs=1e-3)
+
+
+def test_a_rotor_with_more_inertia_than_its_body_is_refused_with_the_coordinate_along_which_M_is_negative() -> None:
+    parts = (
+        World(), Revolute("hinge"), Body("carrier", m=1.0, r_CM=(0.0, -0.1, 0.0), I_11=0.1, I_22=0.1, I_33=0.1),
+        CarriedRotor("rotor", J=2.0),
+    )  # fmt: skip
+    pairs = (
+        ("world.frame_b", "hinge.frame_a"),
+        ("hinge.frame_b", "carrier.frame_a"),
+        ("hinge.frame_b", "rotor.frame_a"),
+    )
+    said = r"not positive along '(hinge|rotor)\.phi': a body has a negative inertia there"
+    with pytest.warns(UserWarning, match="no body has such an inertia"), pytest.raises(MassError, match=said):
+        derive(System("spun", parts, tuple(connect(*pair) for pair in pairs)), "joint")
 
 
 @pytest.mark.parametrize("stepper", ["rattle", "projected"])

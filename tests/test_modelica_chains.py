@@ -85,6 +85,30 @@ def test_flanges_without_mass_follow_from_gears(tmp_path: Path) -> None:
     assert found["sun.w"][-1] == pytest.approx(4 - 0.5 * shared, rel=1e-6)
 
 
+def test_joints_whose_axes_one_torque_turns_move_as_one(tmp_path: Path) -> None:
+    """Two pendulums on one flange: (sum of m r^2 + I) phi'' = tau - g (sum of m r) sin(phi)."""
+    arms = {"near": (2.0, 0.5, 0.1), "far": (1.0, 1.5, 0.3)}
+    parts = "Modelica.Mechanics.MultiBody."
+    declared = f"  inner {parts}World world;\n  Rotational.Sources.ConstantTorque motor(tau_constant=6);\n"
+    pairs = []
+    for name, (m, r, moment) in arms.items():
+        start = f", {BEGIN.format(0.4, 0.2)}" if name == "near" else ""
+        declared += (
+            f"  {parts}Joints.Revolute {name}(useAxisFlange=true{start});\n"
+            f"  {parts}Parts.Body {name}_body(m={m}, r_CM={{0,{-r},0}}, I_33={moment});\n"
+        )
+        pairs += [f"world.frame_b, {name}.frame_a; {name}.frame_b, {name}_body.frame_a; {name}.axis, motor.flange"]
+    found = moved(tmp_path, declared, "; ".join(pairs), 1.0)
+    inertia = sum(m * r**2 + moment for m, r, moment in arms.values())
+    weight = 9.80665 * sum(m * r for m, r, _ in arms.values())
+    expected = solve_ivp(
+        lambda _, y: (y[1], (6 - weight * math.sin(y[0])) / inertia), (0, 1), (0.4, 0.2), rtol=1e-11, atol=1e-12
+    )
+    for name in arms:
+        assert found[f"{name}.phi"][-1] == pytest.approx(expected.y[0, -1], abs=1e-6)
+        assert found[f"{name}.w"][-1] == pytest.approx(expected.y[1, -1], abs=1e-6)
+
+
 def test_a_clutch_slips_until_both_sides_turn_alike_and_then_holds(tmp_path: Path) -> None:
     """Friction mu cgeo fn slows one side and drives the other; together they turn as the momentum says."""
     found = moved(

@@ -344,16 +344,6 @@ MISTAKES = {
         ).replace("equation\n", "equation\n  connect(hinge.axis, other.axis);\n"),
         r"line 5: 'hinge\.axis' and 'other\.axis' are connected, so that two joints move as one",
     ),
-    "two axes at a torque": (
-        FLANGED.replace(
-            "held;\n",
-            "held;\n  Modelica.Mechanics.MultiBody.Joints.Revolute other(useAxisFlange=true);\n"
-            "  Modelica.Mechanics.Rotational.Sources.ConstantTorque motor(tau_constant=1);\n",
-        ).replace(
-            "equation\n", "equation\n  connect(hinge.axis, motor.flange);\n  connect(other.axis, motor.flange);\n"
-        ),
-        r"line 5: 'hinge\.axis' and 'other\.axis' are connected through 'motor\.flange', so that two joints",
-    ),
     "two starts": (
         ROTORS.replace("w(start=1.5", "phi(fixed=true), w(start=1.5"),
         r"line 6: 'rotor\.phi' and 'hinge\.phi' both have a start: leave one out",

@@ -120,15 +120,16 @@ def _chosen(dae: Dae, light: Sequence[Light]) -> tuple[list[int], list[float]]:
         if values[0] < -NEGATIVE:
             least = int(np.abs(ways[:, 0]).argmax())
             raise MassError(
-                f"the mass matrix is not positive along '{dae.coordinates[least]}': a body has a negative inertia there, "
-                "or less than the rotors that it carries have about their axes; give it more"
+                f"the mass matrix is not positive along '{dae.coordinates[least]}': a body has a negative inertia "
+                "there, or less than the rotors that it carries have about their axes; give it more"
             )
         C = C * scales
         length = np.linalg.norm(C, axis=1)
         lengths = np.maximum(lengths, length)
         touched |= np.abs(C @ ways[:, values <= SINGULAR]).max(axis=1, initial=0.0) > INVOLVED * length
     q, _, _, _, p_symbols, t = dae.symbols()
-    timed = ca.which_depends(dae.constraints.C(q, p_symbols, t) @ ca.SX.sym("w", dae.n), t, 1, True)
+    changed = ca.densify(dae.constraints.C(q, p_symbols, t) @ ca.SX.sym("w", dae.n))  # rows without entries too
+    timed = ca.which_depends(changed, t, 1, True)
     rows = [row for row in np.flatnonzero(touched).tolist() if not timed[row]]
     weights = [power_of_two(1 / lengths[row] ** 2) for row in rows]
     # M + C^T W C is regular at the best of these poses
