@@ -1,4 +1,4 @@
-"""Gravity that changes from place to place by a formula."""
+"""Gravity that changes with the position, by a formula."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +17,7 @@ class GravityField(Force):
     frame_b is the centre of mass: the field has no torque about it here. The world's own field has ``g = 0`` then.
 
     Args:
-        m: mass at frame_b, kg, which must be that of the body there.
+        m: mass at frame_b, kg, as large as the body has there.
         g_x, g_y, g_z: gravity acceleration, m/s2, resolved in the world frame, in terms of the position ``x``, ``y``,
             ``z`` of frame_b, m, ``time`` and parameters; in the plane g_z and z are 0.
     """

@@ -104,7 +104,7 @@ class ModelicaComponent:
         """Return a start value: as it is if it is fixed, else where the search begins; None where nothing is said.
 
         Raises:
-            ModelError: that of a rate is not fixed.
+            ModelError: a start velocity is not fixed.
         """
         variable = self.values.variables[f"{self.name}.{label}"]
         start_value = self.values.of(f"{self.name}.{label}", "start")

@@ -16,7 +16,7 @@ SOURCES = {"Modelica.Blocks.Sources.Sine": 0.0, "Modelica.Blocks.Sources.Cosine"
 """Phase by which a source is ahead of a sine, by its class."""
 
 
-def filtered(e: ModelicaComponent, rate: str, kind: str, source: str) -> Value:
+def filtered(e: ModelicaComponent, velocity: str, kind: str, source: str) -> Value:
     """Return the motion of a Position with a filter, as a formula of time.
 
     With ``theta = w t + phase``, ``R = 1 - bf (w/w_c)^2`` and ``I = af w/w_c``, the lasting part of the response to
@@ -25,7 +25,7 @@ def filtered(e: ModelicaComponent, rate: str, kind: str, source: str) -> Value:
 
     Args:
         e: the component.
-        rate: name of its rate.
+        velocity: name of its velocity.
         kind: path of the class of the source.
         source: its name.
 
@@ -40,7 +40,7 @@ def filtered(e: ModelicaComponent, rate: str, kind: str, source: str) -> Value:
     A, f, phase, offset = (
         f"({e.local(e.values.of(f'{source}.{key}'))})" for key in ("amplitude", "f", "phase", "offset")
     )
-    begin = f"({e.start(rate) or 0.0})"
+    begin = f"({e.start(velocity) or 0.0})"
     crit = f"(2*pi*({e.value('f_crit')}))"
     w, at = f"(2*pi*{f})", f"({phase} + {SOURCES[kind]!r})"
     R, imaginary = f"(1 - {BF}*({w}/{crit})**2)", f"({AF}*{w}/{crit})"

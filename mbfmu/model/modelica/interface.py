@@ -19,7 +19,7 @@ class Class:
         support: whether it has a flange ``support``, there with `useSupport`.
         rigid: whether its flanges move as one.
         shows: whether it only measures or shows, without an effect on the motion.
-        outputs: names of its outputs, those of vectors with their size: ``force[3]``.
+        outputs: names of its outputs, vectors with their size: ``force[3]``.
         sliding: its flanges that slide, in a class of Rotational.
         axis_port: name of the flange that is the axis.
         axis_switch: name of the parameter with which it is there.

@@ -466,7 +466,7 @@ class _Flat:
             yield from self.entries(f"{path}_{index}", entry)
 
     def refuse(self) -> None:
-        """Raise an error if the model has equations of its own."""
+        """Raise an error if the model has equations that are not read."""
         for part in ("algorithms", "initial_equations", "initial_algorithms", "when_chains"):
             if self.flat[part]:
                 raise ModelError(f"{part.replace('_', ' ')} are not read: only components and connect(...) are")

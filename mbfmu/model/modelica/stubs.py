@@ -59,7 +59,7 @@ OF_FIELD = (
 )
 """Interfaces of functions that models may give."""
 Visible: TypeAlias = Mapping[str, tuple[tuple[str, str, int], ...]]
-"""Variables of connectors, each across and through them, and their sizes, by domain; "" is that of frames."""
+"""Variables of connectors, each across and through them, and their sizes, by domain; "" is for frames."""
 VISIBLE: Visible = {
     "Rotational": (("phi", "tau", 1),),
     "Translational": (("s", "f", 1),),
