@@ -32,6 +32,37 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
+def test_a_controller_in_a_body_that_turns_drives_its_rotor(tmp_path: Path) -> None:
+    """The axle stays normal to the body's turn: J w' = tau, tau' = -k w, so w = tau_0/(J omega) sin(omega t)."""
+    found = moved(
+        tmp_path,
+        """  inner MultiBody.World world(g=0);
+  MultiBody.Joints.Revolute hinge(n={0,1,0}, phi(fixed=true), w(start=2, fixed=true));
+  MultiBody.Parts.Body box(m=1, r_CM={0,0,0}, I_11=1, I_22=1, I_33=1);
+  MultiBody.Parts.Rotor1D rotor(J=0.2, n={0,0,1}, phi(fixed=true), w(fixed=true));
+  MultiBody.Parts.Mounting1D mounting(n={0,0,1});
+  Rotational.Sources.Torque torque(useSupport=true);
+  Rotational.Sensors.SpeedSensor speed;
+  Blocks.Math.Gain gain(k=-0.5);
+  Blocks.Continuous.Integrator integrator(initType=Blocks.Types.Init.InitialOutput, y_start=1);
+equation
+  connect(world.frame_b, hinge.frame_a);
+  connect(hinge.frame_b, box.frame_a);
+  connect(rotor.frame_a, box.frame_a);
+  connect(mounting.frame_a, box.frame_a);
+  connect(mounting.flange_b, torque.support);
+  connect(torque.flange, rotor.flange_a);
+  connect(speed.flange, rotor.flange_b);
+  connect(speed.w, gain.u);
+  connect(gain.y, integrator.u);
+  connect(integrator.y, torque.tau);
+""",
+        1.0,
+    )
+    omega = math.sqrt(0.5 / 0.2)
+    np.testing.assert_allclose(found["rotor.inertia.w"], np.sin(omega * found["time"]) / (0.2 * omega), atol=1e-9)
+
+
 def test_a_cascade_of_pi_and_gains_moves_an_inertia_behind_a_gear(tmp_path: Path) -> None:
     """With J = 4 J_m + J_l: x' = (r - w_m)/T, J w_l' = 2 k (x + r - w_m), w_m = 2 w_l, linear in (x, w_l)."""
     found = moved(

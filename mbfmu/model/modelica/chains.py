@@ -482,7 +482,7 @@ class Chains:
         rate = label.partition("_")[0] in RATE_OF.values()
         terms: dict[str, Value] = {}
         for joint, ratio in total.terms.items():
-            at = "phi" if isinstance(self.made.joints.get(joint), Revolute) or self.turns(joint) else "s"
+            at = "phi" if isinstance(self.made.joints.get(joint), Revolute | CarriedRotor) or self.turns(joint) else "s"
             terms[f"{joint}.{RATE_OF[at] if rate else at}"] = ratio
         return LinearForm(terms, 0.0 if rate else total.constant)
 
