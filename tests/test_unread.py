@@ -1,5 +1,6 @@
 """What readers of robots' files do not read: told where it changes no motion, refused with line and remedy else."""
 
+import math
 import re
 import warnings
 from pathlib import Path
@@ -8,7 +9,17 @@ import pytest
 
 import mbfmu
 from mbfmu.errors import MbfmuError
-from mbfmu.model import Body, CartesianFriction, ConstantForce, Gear, RotationalRotor, System, World
+from mbfmu.model import (
+    AngularStop,
+    Body,
+    CartesianFriction,
+    ConstantForce,
+    EffortLimit,
+    Gear,
+    RotationalRotor,
+    System,
+    World,
+)
 from mbfmu.model.robot_options import RobotOptions
 
 URDF = """<robot name="arm">
@@ -332,44 +343,39 @@ def test_a_keyframe_may_repeat_the_pose_of_a_mocap_body(tmp_path: Path) -> None:
     assert load(tmp_path, text, "arm.xml")[0] == load(tmp_path, MJCF, "arm.xml")[0]
 
 
-def test_limits_that_are_not_modelled_go_with_an_option_and_friction_of_a_ball_joint_acts(tmp_path: Path) -> None:
+def test_range_and_friction_of_a_ball_joint_act_unless_an_option_leaves_them_out(tmp_path: Path) -> None:
     ball = MJCF.replace('name="hinge" axis="0 1 0"', 'name="hinge" type="ball" range="0 60" frictionloss="1"')
     path = tmp_path / "arm.xml"
     path.write_text(re.sub(r"<(tendon|equality|actuator|keyframe)>.*</\1>", "", ball), encoding="utf-8")
-    with pytest.raises(MbfmuError, match="the range of a ball joint is not modelled"):
-        mbfmu.load(path)
-    for friction, torques in ((True, [1.0]), (False, [])):
+    for limits, friction in ((True, True), (False, True), (False, False)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            system = mbfmu.load(path, robot=RobotOptions(limits=False, friction=friction))
+            system = mbfmu.load(path, robot=RobotOptions(limits=limits, friction=friction))
         assert isinstance(system, System)
+        stops = [item for item in system.components if isinstance(item, AngularStop)]
+        assert [item.upper for item in stops] == pytest.approx([math.radians(60)] if limits else [])
         acting = [item for item in system.components if isinstance(item, CartesianFriction)]
-        assert [item.t_c for item in acting] == torques
+        assert [item.t_c for item in acting] == ([1.0] if friction else [])
         assert not any(item.f_c for item in acting)
 
 
-def test_a_limit_of_the_effort_on_a_joint_that_an_actuator_acts_through_is_refused(tmp_path: Path) -> None:
-    """From a site, or along a spatial tendon."""
+def test_a_limit_of_the_effort_on_a_joint_holds_for_the_sum_of_what_acts_through_it(tmp_path: Path) -> None:
+    """Of two drives, from a site, along a spatial tendon, and along a fixed one: see tests/test_frame_drives.py."""
     limited = MJCF.replace('name="hinge"', 'name="hinge" actuatorfrcrange="-1 1"', 1)
+    several = placed(limited, "actuator", '<motor name="more" joint="hinge"/>')
+    along = limited.replace('joint="hinge"/></actuator>', 'tendon="both"/></actuator>')
     limited = limited.replace('<motor name="push" joint="hinge"/>', "{}")
     limited = limited.replace("<worldbody>", '<worldbody><site name="w"/>')
     rope = '<spatial name="r"><site site="w"/><site site="end"/></spatial></tendon>'
-    for text in (
-        limited.format('<motor name="jet" site="end"/>'),
-        limited.format('<motor name="jet" tendon="r"/>').replace("</tendon>", rope),
+    for text, count in (
+        (several, 2),
+        (along, 1),
+        (limited.format('<motor name="jet" site="end"/>'), 1),
+        (limited.format('<motor name="jet" tendon="r"/>').replace("</tendon>", rope), 1),
     ):
-        with pytest.raises(MbfmuError, match="'hinge' has actuatorfrcrange, and the actuator 'jet' acts through it"):
-            load(tmp_path, text, "arm.xml")
-
-
-def test_a_limit_of_the_effort_of_several_drives_is_refused(tmp_path: Path) -> None:
-    several = MJCF.replace('name="hinge"', 'name="hinge" actuatorfrcrange="-1 1"', 1)
-    for text, message in (
-        (placed(several, "actuator", '<motor joint="hinge"/>'), "limits the sum of several actuators"),
-        (several.replace('joint="hinge"/></actuator>', 'tendon="both"/></actuator>'), "and not at the other joints"),
-    ):
-        with pytest.raises(MbfmuError, match=f"{message}.*give each actuator a forcerange"):
-            load(tmp_path, text, "arm.xml")
+        system, _ = load(tmp_path, text, "arm.xml")
+        (limit,) = (item for item in system.components if isinstance(item, EffortLimit))
+        assert (limit.joint, limit.lower, limit.upper, len(limit.forces)) == ("hinge", -1.0, 1.0, count)
 
 
 def test_what_acts_on_joints_without_mass_is_refused(tmp_path: Path) -> None:
