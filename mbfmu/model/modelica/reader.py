@@ -4,13 +4,12 @@ import math
 import re
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mbfmu.errors import MbfmuError, ModelError
 from mbfmu.model.component import Component, Value
-from mbfmu.model.expression import Expression
 from mbfmu.model.forces import GravityField, PointGravity, WorldTorque
 from mbfmu.model.joints import FreeMotion, Joint
 from mbfmu.model.modelica import planar, planar_elements, wheels
@@ -30,16 +29,16 @@ from mbfmu.model.modelica.library import CLASSES, GROUNDED, MULTIBODY, REFUSED, 
 from mbfmu.model.modelica.one_dimensional import ADAPTORS
 from mbfmu.model.modelica.planar_wheels import wheel
 from mbfmu.model.modelica.ports import Ports
+from mbfmu.model.modelica.scopes import Scopes
 from mbfmu.model.modelica.signals import Signals, unlike
 from mbfmu.model.modelica.starts import handed_down
 from mbfmu.model.modelica.stubs import ACROSS, MADE_OF, TAG
 from mbfmu.model.modelica.tables import refuse_tables
 from mbfmu.model.modelica.values import Values, path_of
-from mbfmu.model.parameter import Parameter
 from mbfmu.model.parts import Body, FixedTranslation, World
 from mbfmu.model.source import SourceText, read_bytes
 from mbfmu.model.system import System
-from mbfmu.model.system_data import Connection, Subsystem
+from mbfmu.model.system_data import Connection
 
 MADE = {**ELEMENTS, **planar_elements.ELEMENTS, **wheels.ELEMENTS}
 """Function that makes the component, by the path of its class."""
@@ -92,15 +91,6 @@ def read_modelica(path: Path, model: str = "") -> System:
     return system
 
 
-@dataclass
-class _Scope:
-    """Contents of a system or sub-system, while they are gathered."""
-
-    components: list[Any] = field(default_factory=list)
-    parameters: dict[str, Parameter] = field(default_factory=dict)
-    values: dict[str, Value] = field(default_factory=dict)
-
-
 class _Flat:
     """A flat model on its way to a system."""
 
@@ -114,7 +104,6 @@ class _Flat:
         self.driven: list[tuple[str, Value, str]] = []
         """Path, formula and unit of each input that equations of the model's own drive."""
         self.starts: dict[str, dict[str, tuple[str, Value]]] = {}
-        self.scopes: dict[str, _Scope] = {"": _Scope()}
         self.kinds = {
             name.removesuffix(f".{TAG}"): item["binding"]["Literal"]["value"]["String"]
             for name, item in self.variables.items()
@@ -136,6 +125,7 @@ class _Flat:
         self.variables = handed_down(self.variables, self.definitions, self.made_of, self.kinds)
         self.values = Values(self.variables, required, flat["functions"])
         self.values.defined = self.definitions.of
+        self.scopes = Scopes(self.values, self.variables, self.notices)
         self.values.moves, self.values.rate_of = self.moves, self.definitions.rates.get
         self.ports = Ports(self.kinds, self.values, self.at)
         self.signals = Signals(flat, self.values, self.kinds)
@@ -189,7 +179,7 @@ class _Flat:
         self.chained = self.find_chains(joined)
         fixed = self.components(world, joined)
         if alone:
-            self.scope("").components.insert(0, World(world, g=0.0))
+            self.scopes.of("").components.insert(0, World(world, g=0.0))
         fixed += self.chain(world, in_plane, carried)
         fixed += self.attract(world)
         self.parameters()
@@ -207,7 +197,7 @@ class _Flat:
             self.controls.drive(path, value, unit)
         self.show_signals()
         # the whole system, and the routes of its signals
-        system = self.built("", name.rpartition(".")[2], tuple(connections))
+        system = self.scopes.built("", name.rpartition(".")[2], self.in_plane)
         taken = [item.name for item in (*system.components, *system.parameters)]
         routes = self.signals.routes(taken)
         controls = self.controls.built(unlike("controls", [*taken, *(item.name for item in routes.blocks)]))
@@ -217,6 +207,8 @@ class _Flat:
         self.notices += [f"'{key}' is left out: it only shows or measures" for key in shows]
         return replace(
             system,
+            connections=tuple(connections),
+            description=self.flat["model_description"] or "",
             components=(*system.components, *routes.blocks, *controls.blocks),
             wires=(*routes.wires, *controls.wires),
             names={**routes.names, **controls.names},
@@ -226,7 +218,7 @@ class _Flat:
     def elements(self) -> dict[str, ModelicaComponent]:
         """Return the components of the library with their names."""
         return {
-            key: ModelicaComponent(key, kind, self.values, self.localized, self.notices)
+            key: ModelicaComponent(key, kind, self.values, self.scopes.localized, self.notices)
             for key, kind in self.kinds.items()
         }
 
@@ -248,7 +240,7 @@ class _Flat:
         connections = []
         for key, kind in self.kinds.items():
             self.at(key)
-            element = ModelicaComponent(key, kind, self.values, self.localized, self.notices)
+            element = ModelicaComponent(key, kind, self.values, self.scopes.localized, self.notices)
             scope, _, leaf = path_of(key).rpartition(".")
             if self.only_shows(key, kind, world) or key in self.chained:
                 continue
@@ -264,7 +256,7 @@ class _Flat:
                 connections += self.wheel(element, f"{path_of(world)}.frame_b", joined)
                 continue
             made = MADE[kind](element, leaf)
-            self.scope(scope).components.append(made)
+            self.scopes.of(scope).components.append(made)
             self.drive(element, made)
         return connections
 
@@ -290,7 +282,7 @@ class _Flat:
         path = path_of(element.name)
         made, connections = wheel(element, path, world, any(kind.endswith(".Inertia") for kind in near))
         scope, _, leaf = path.rpartition(".")
-        self.scope(scope).components += made
+        self.scopes.of(scope).components += made
         for port, _, unit in CLASSES[element.kind].inputs:
             given, load = f"{element.name}.{port}", f"{scope}.{leaf}_tyre.load".lstrip(".")
             if source := self.signals.source(given, unit):
@@ -347,13 +339,15 @@ class _Flat:
         if not self.chained:
             return []
         elements = {
-            key: ModelicaComponent(key, kind, self.values, self.localized, self.notices)
+            key: ModelicaComponent(key, kind, self.values, self.scopes.localized, self.notices)
             for key, kind in self.kinds.items()
             if key in self.chained or (CLASSES[kind].shows and kind in KINDS)
         }
         across = None
         if not planar:
-            n = ModelicaComponent(world, self.kinds[world], self.values, self.localized, self.notices).numbers("n")
+            n = ModelicaComponent(world, self.kinds[world], self.values, self.scopes.localized, self.notices).numbers(
+                "n"
+            )
             across = across_of(n)
         chains = Chains(
             elements, self.ports, self.signals, connected(self.flat, []), self.at, across,
@@ -363,7 +357,7 @@ class _Flat:
         self.controls.along = chains.along
         self.driven += [(path, self.values.of(source), "1") for path, source in made.drives.items()]
         for scope, component in (*chains.joints(), *made.components):
-            self.scope(scope).components.append(component)
+            self.scopes.of(scope).components.append(component)
         for (path, label), value in chains.begins.items():
             if path not in made.joints:
                 self.starts.setdefault(path, {}).setdefault(label, (path, value))
@@ -378,9 +372,9 @@ class _Flat:
             return []
         connections, mu = [], self.values.number(self.values.of(f"{world}.mu"))
         laws = dict(zip(("g_x", "g_y", "g_z"), field or (), strict=False))
-        top = self.scopes[""].components
+        top = self.scopes.of("").components
         top[:] = [replace(item, g=0.0) if isinstance(item, World) else item for item in top]
-        for scope, here in list(self.scopes.items()):
+        for scope, here in list(self.scopes.held.items()):
             for item in [item for item in here.components if isinstance(item, Body)]:
                 home, name = f"{scope}.{item.name}".lstrip("."), f"{item.name}_attracted"
                 centre = FixedTranslation(f"{item.name}_centre", r=item.r_CM)
@@ -399,7 +393,7 @@ class _Flat:
     def parameters(self) -> None:
         """Make the parameters of each scope, and add the notices of those without a value."""
         for path in list(self.values.own):
-            self.parameter(path)
+            self.scopes.parameter(path)
         for item in dict.fromkeys(self.values.held):
             self.notices.append(f"'{item}' is called with numbers, whatever its parameters become")
         for item in dict.fromkeys(self.values.without):
@@ -416,7 +410,7 @@ class _Flat:
         connections = []
         for key, *others in self.floating(sets, world):
             joint = f"{path_of(key).replace('.', '_')}_free"
-            self.scopes[""].components.append(FreeMotion(joint))
+            self.scopes.of("").components.append(FreeMotion(joint))
             connections += [
                 Connection(f"{path_of(world)}.frame_b", f"{joint}.frame_a"),
                 Connection(f"{joint}.frame_b", f"{path_of(key)}.frame_a"),
@@ -599,7 +593,7 @@ class _Flat:
     def turn_freely(self, path: str) -> None:
         """Give a point mass that flies an inertia: it does not turn, as forces act on its centre alone."""
         scope, _, leaf = path.rpartition(".")
-        here = self.scopes[scope].components
+        here = self.scopes.of(scope).components
         here[:] = [replace(item, I_11=1.0, I_22=1.0, I_33=1.0) if item.name == leaf else item for item in here]
 
     def axis(self, element: ModelicaComponent, joined: dict[str, list[str]]) -> None:
@@ -634,7 +628,7 @@ class _Flat:
             if value is not None:
                 self.starts.setdefault(path_of(joint), {})[label] = (element.name, value)
         for made in AXIS[element.kind](element, name, leaf, 1.0 if position == len(ends) - 1 else -1.0):
-            self.scope(scope).components.append(made)
+            self.scopes.of(scope).components.append(made)
 
     def refuse_support(self, element: ModelicaComponent, joined: dict[str, list[str]]) -> None:
         """Raise an error if the support of a torque or force can move."""
@@ -668,7 +662,7 @@ class _Flat:
                     continue
                 if path.endswith("_torque.t"):
                     scope, _, leaf = home.rpartition(".")
-                    self.scope(scope).components.append(WorldTorque(f"{leaf}_torque"))
+                    self.scopes.of(scope).components.append(WorldTorque(f"{leaf}_torque"))
                     self.torques.append((f"{home}_torque.frame_b", f"{home}.frame_b"))
 
     def begin(self) -> None:
@@ -679,7 +673,7 @@ class _Flat:
         """
         for path, starts in self.starts.items():
             scope, _, leaf = path.rpartition(".")
-            here = self.scopes[scope].components
+            here = self.scopes.of(scope).components
             index = next(index for index, item in enumerate(here) if item.name == leaf)
             for label, (name, value) in starts.items():
                 if getattr(here[index], label) is not None:
@@ -690,7 +684,7 @@ class _Flat:
     def actuate(self) -> None:
         """Give the joints that inputs drive an effort from outside."""
         driven = {path.rpartition(".")[0] for path in self.signals.driven}
-        for path, here in self.scopes.items():
+        for path, here in self.scopes.held.items():
             here.components[:] = [
                 replace(item, actuated=True)
                 if isinstance(item, Joint) and f"{path}.{item.name}".lstrip(".") in driven
@@ -719,70 +713,6 @@ class _Flat:
             if any(self.definitions.reach(end, self.moves) - own for end in ends):
                 return True
         return False
-
-    # -- scopes --------------------------------------------------------------------------------------------------------
-
-    def scope(self, path: str) -> _Scope:
-        """Return what a sub-system will have; those around it are made too."""
-        if path not in self.scopes:
-            self.scope(path.rpartition(".")[0])
-            self.scopes[path] = _Scope()
-        return self.scopes[path]
-
-    def localized(self, value: Value, scope: str, kept: frozenset[str] = frozenset()) -> Value:
-        """Return an expression of full names as one that components of a sub-system can have; `kept` stay."""
-        if not isinstance(value, str):
-            return value
-        names = Expression(value).names - {"time"} - kept
-        if moving := sorted(self.values.moving.keys() & names):
-            raise ModelError(f"a value depends on '{moving[0]}', which only torques and forces can")
-        called = {name: self.local(name, scope) for name in sorted(names)}
-        return re.sub(r"(?<![\w.])[A-Za-z_][\w.]*", lambda match: called.get(match[0], match[0]), value)
-
-    def local(self, name: str, scope: str) -> str:
-        """Return what a full name is called in a sub-system; a parameter from further out is handed in."""
-        home, _, leaf = name.rpartition(".")
-        if name not in self.values.own:
-            return f"({self.localized(self.values.texts[name], scope)})"
-        if home == scope:
-            return leaf
-        if home and not f"{scope}.".startswith(f"{home}."):
-            self.notices.append(f"'{name}' is a number where it is used in '{scope or 'the model'}'")
-            return repr(self.values.number_of(name))
-        outer, _, _ = scope.rpartition(".")
-        called = f"{name.replace('.', '_')}_"
-        here = self.scope(scope)
-        if called not in here.parameters:
-            here.parameters[called] = Parameter(called, self.values.number_of(name))
-            here.values[called] = self.local(name, outer)
-        return called
-
-    def parameter(self, path: str) -> None:
-        """Add a parameter of the user's to its system."""
-        scope, _, leaf = path.rpartition(".")
-        value = self.values.texts[path]
-        result = self.values.number_of(path)
-        item: Any = self.variables.get(path) or {}
-        names = Expression(value).names if isinstance(value, str) else frozenset()
-        unit, text = item.get("unit") or "1", item.get("description") or ""
-        here = self.scope(scope)
-        if scope and names and not any(name.rpartition(".")[0] == scope for name in names):
-            here.parameters[leaf] = Parameter(leaf, result, unit, text)
-            here.values[leaf] = self.localized(value, scope.rpartition(".")[0])
-        else:
-            here.parameters[leaf] = Parameter(leaf, self.localized(value, scope) if names else result, unit, text)
-
-    def built(self, scope: str, name: str, connections: tuple[Connection, ...]) -> System:
-        """Return a system with its sub-systems."""
-        here = self.scopes[scope]
-        inner = [path for path in self.scopes if path and path.rpartition(".")[0] == scope]
-        parts: list[Component | Subsystem] = [*here.components]
-        for path in inner:
-            leaf = path.rpartition(".")[2]
-            parts.append(Subsystem(leaf, self.built(path, leaf, ()), self.scopes[path].values))
-        description = self.flat["model_description"] if not scope else ""
-        parameters = tuple(here.parameters.values())
-        return System(name, tuple(parts), connections, parameters, planar=self.in_plane, description=description or "")
 
 
 def across_of(n: Any) -> tuple[float, ...]:
