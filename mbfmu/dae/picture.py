@@ -45,7 +45,7 @@ class Hinge:
 
 
 @dataclass(frozen=True)
-class Line:
+class DrawnLine:
     """A line of a picture along which a force or a rope acts, from one frame to another.
 
     Args:
@@ -130,7 +130,7 @@ class Skeleton:
     axes: Function
     bones: tuple[Bone, ...]
     joints: tuple[Hinge, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[DrawnLine, ...]
     sheaves: Function
     down: tuple[float, ...]
     bendings: tuple[Bending, ...] = ()

@@ -7,7 +7,7 @@ import casadi as ca
 from casadi import Function
 
 from mbfmu.dae.bodies import Bodies
-from mbfmu.dae.picture import Bending, Bone, DrawnPart, Hinge, Line, Skeleton
+from mbfmu.dae.picture import Bending, Bone, DrawnLine, DrawnPart, Hinge, Skeleton
 from mbfmu.model.contacts import Cable
 from mbfmu.model.flexible import ElasticJoint, FlexibleBody
 from mbfmu.model.forces import Damper, Force, LineForce, MaxwellDamper, SeriesSpringDamper, Spring, SpringDamper
@@ -54,11 +54,11 @@ def skeleton(bodies: Bodies) -> Skeleton:
         n = axis(joint.n, bodies.planar) if has_axis else ca.SX(bodies.dim, 1)
         axes.append(frames[0].R @ n)
     # Lines: the points of both frames, axle and radii of the sheaves at the ends of a span
-    lines: list[Line] = []
+    lines: list[DrawnLine] = []
     sheaves: list[SX] = []
     for path, labels, radii in _spans(bodies):
         near, far = (_owner(bodies, f"{path}.{label}") for label in labels)
-        lines.append(Line(path, near, far, len(points), len(points) + 1))
+        lines.append(DrawnLine(path, near, far, len(points), len(points) + 1))
         held = [bodies.frame_of(f"{path}.{label}") for label in labels]
         points += [frame.r_0 for frame in held]
         axle = ca.SX(2, 1) if bodies.planar else held[1 if radii[0].is_zero() else 0].R[:, 2]

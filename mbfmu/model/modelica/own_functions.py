@@ -23,7 +23,7 @@ SIGNS: dict[str, Callable[[Any, Any], Any]] = {
 """Operations of two numbers, by the compiler's names."""
 
 
-class Call:
+class FunctionCall:
     """A call of a function of the flat model.
 
     Args:
@@ -154,6 +154,6 @@ class Call:
             case {"FunctionCall": {"name": {"name": name}, "args": arguments}} if name in self.functions:
                 if name == self.name:
                     raise ModelError(f"the function '{name}' calls itself, which is not read")
-                inner = Call({key: item for key, item in self.functions.items() if key != self.name}, name)
+                inner = FunctionCall({key: item for key, item in self.functions.items() if key != self.name}, name)
                 return inner.result([self.value(item) for item in arguments])
         raise ModelError(f"the function '{self.name}' has '{next(iter(tree))}', which is not read")

@@ -10,7 +10,7 @@ import casadi as ca
 from mbfmu.errors import ExpressionError, ModelError, ValueRangeError
 from mbfmu.model.component import Value
 from mbfmu.model.expression import Expression
-from mbfmu.model.modelica.own_functions import Call
+from mbfmu.model.modelica.own_functions import FunctionCall
 from mbfmu.model.robot.assembly import identifier
 
 Nested: TypeAlias = Any
@@ -276,7 +276,7 @@ class Values:
                 self.held.append(name)
             return self.number(value)
 
-        return Call(self.functions, name).result(numbers(arguments))
+        return FunctionCall(self.functions, name).result(numbers(arguments))
 
     def unary(self, op: str, operand: Nested) -> Nested:
         """Return a value with a sign."""
