@@ -397,7 +397,12 @@ def test_the_start_is_the_same_for_every_stepper() -> None:
         np.testing.assert_allclose(other, shown[0], atol=1e-12)
 
 
-@given(phi=st.floats(-1e6, 1e6), w=st.floats(-1e3, 1e3))
+def with_a_square(number: float) -> float:
+    """The number, or zero if its square is so small that it has fewer digits."""
+    return number if abs(number) > 1e-140 else 0.0
+
+
+@given(phi=st.floats(-1e6, 1e6).map(with_a_square), w=st.floats(-1e3, 1e3))
 @examples(2, derandomize=True)
 def test_any_crank_angle_starts_consistently(phi: float, w: float) -> None:
     shown = started(prepared("slider_crank"), crank__phi=phi, crank__w=w)

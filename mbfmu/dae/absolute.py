@@ -45,7 +45,10 @@ def absolute(
     """
     mechanism = replace(flatten(system, formulas, choices), weightless=weightless)
     bodies = Bodies(mechanism, central=True, coordinates=_coordinates, turning=turning, spare=spare)
-    light = [Light(bodies.own_numbers[index], reason) for index, reason in bodies.lacking.items()]
+    light = [
+        Light(bodies.own_numbers[index], reason, bodies.is_one_body(index) and bodies.has_negative_inertia(index))
+        for index, reason in bodies.lacking.items()
+    ]
     return augmented(equations(bodies, inertial_terms(bodies)), light)
 
 

@@ -42,10 +42,12 @@ class Light(NamedTuple):
     Args:
         columns: indices of its coordinates.
         reason: why it has none, and what to do.
+        negative: whether the inertia of its one part is below zero.
     """
 
     columns: Sequence[int]
     reason: str
+    negative: bool = False
 
 
 def augmented(dae: Dae, light: Sequence[Light]) -> Dae:
@@ -119,8 +121,10 @@ def _chosen(dae: Dae, light: Sequence[Light]) -> tuple[list[int], list[float]]:
         values, ways = np.linalg.eigh(scales[:, None] * M * scales)
         if values[0] < -NEGATIVE:
             least = int(np.abs(ways[:, 0]).argmax())
+            negative = next((item.reason for item in light if item.negative), "")
             raise MassError(
-                f"the mass matrix is not positive along '{dae.coordinates[least]}': a body has a negative inertia "
+                negative
+                or f"the mass matrix is not positive along '{dae.coordinates[least]}': a body has a negative inertia "
                 "there, or less than the rotors that it carries have about their axes; give it more"
             )
         C = C * scales

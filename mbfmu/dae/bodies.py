@@ -496,6 +496,16 @@ class Bodies:
         )
         return list(function.call([ca.DM(values)]))
 
+    def has_negative_inertia(self, index: int) -> bool:
+        """Return whether a principal moment of inertia of a group about its centre of mass is below zero."""
+        (I_CM,) = self.numbers(self.inertias[index - 1].I_CM)
+        moments = np.linalg.eigvalsh(np.array(I_CM))
+        return bool(moments.min() < -ROUNDED * np.abs(moments).max())
+
+    def is_one_body(self, index: int) -> bool:
+        """Return whether one part alone has the mass and inertia of a group."""
+        return sum(path in self.massive for path in self.groups[index].parts) == 1
+
     @cached_property
     def _values(self) -> dict[int, float]:
         """The values of the parameters by the hashes of their symbols."""
@@ -659,6 +669,8 @@ class Bodies:
 SAMPLES = 5
 MET = 1e-9
 """Residual at random coordinates below which an equation counts as met."""
+ROUNDED = 1e-9
+"""Largest relative size of a negative principal moment that counts as rounding."""
 
 
 def _is_plain(value: Any) -> bool:

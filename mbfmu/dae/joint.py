@@ -188,14 +188,14 @@ class JointTree:
         light = []
         for index, least in reversed(list(enumerate(best))):
             if not least > SINGULAR:
-                columns, reason = self.links[index].columns, bodies.lacking.get(self.branches[index].far)
+                columns, far = self.links[index].columns, self.branches[index].far
+                reason = bodies.lacking.get(far)
                 named = f"the joint '{self.branches[index].label}' moves no inertia that is its own"
                 reason = reason or f"{named}, as {'; '.join(bodies.lacking.values())}"
-                light.append(Light(range(columns.start, columns.stop), reason))
+                negative = far in bodies.lacking and bodies.is_one_body(far) and bodies.has_negative_inertia(far)
+                light.append(Light(range(columns.start, columns.stop), reason, negative))
         for index, reason in bodies.lacking.items():
-            (I_CM,) = bodies.numbers(bodies.inertias[index - 1].I_CM)
-            moments = np.linalg.eigvalsh(np.array(I_CM))
-            if moments.min() < -ROUNDED * np.abs(moments).max():
+            if bodies.has_negative_inertia(index):
                 warnings.warn(f"no body has such an inertia, and energy may be wrong: {reason}", stacklevel=2)
         return light
 
@@ -274,5 +274,3 @@ class JointTree:
 SAMPLES = 5
 SINGULAR = 1e-12
 """Largest inertia of a joint, relative to that with the joints farther out locked, that counts as zero."""
-ROUNDED = 1e-9
-"""Largest relative size of a negative principal moment that counts as rounding."""
