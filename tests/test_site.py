@@ -70,9 +70,9 @@ def test_the_search_works_in_pages_that_are_opened_as_files(
     page.wait_for_function("() => document.activeElement !== document.body")
     page.keyboard.type("multipliers")
     page.wait_for_function(f"() => ({RESULTS})().length > 0")
-    first = page.evaluate(RESULTS)[0]
-    assert first.startswith((site / "how.html").as_uri())
-    page.goto(first)
+    found = [item for item in page.evaluate(RESULTS) if item.startswith((site / "how.html").as_uri())]
+    assert found
+    page.goto(found[0])
     assert "multipliers" in (page.text_content("main") or "")
     assert faults == []
 
