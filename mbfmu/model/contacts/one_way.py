@@ -1,18 +1,15 @@
 """A freewheel, and a clutch beside it."""
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any
 
-import casadi as ca
-
-from mbfmu.model.combined import CombinedAxes
-from mbfmu.model.component import Value, law, quantity
-from mbfmu.model.contacts.contact import AxesContact, Friction
+from mbfmu.model.contacts.contact import Friction
+from mbfmu.model.contacts.dry_friction import AxesDryFriction
 from mbfmu.model.frame import SX
 
 
 @dataclass(frozen=True)
-class OneWayClutch(CombinedAxes, AxesContact):
+class OneWayClutch(AxesDryFriction):
     """A freewheel on a combination of axes, ``s = sum ratio_k s_k``: it never falls.
 
     It turns freely forwards, or against a friction of a clutch beside it, and locks at rest against any force that
@@ -26,14 +23,5 @@ class OneWayClutch(CombinedAxes, AxesContact):
         peak: largest friction at rest over the one at a speed of 0.
     """
 
-    sliding: Value = law(0.0, "N.m or N", "size of the friction as a formula of v and time", "v")
-    peak: Value = quantity(1.0, "1", "largest friction at rest over the one at a speed of 0", min=1)
-    parts: ClassVar[tuple[str, ...]] = ()
-    rubs: ClassVar[bool] = True
-
     def frictions(self, p: Any, s: tuple[SX, ...], v: tuple[SX, ...]) -> tuple[Friction, ...]:
-        def size(speed: SX) -> SX:
-            return ca.fmax(0, p.sliding(v=speed))
-
-        slip, slide = self.combined(p, v), self.combined(p, s)
-        return (Friction(slip, lambda speed, _: size(speed), lambda _: p.peak * size(ca.SX(0)), slide, one_way=True),)
+        return tuple(replace(item, one_way=True) for item in super().frictions(p, s, v))
